@@ -34,7 +34,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The parameters in the half-open range of versions ``since`` <= version < ``until``."""
+    """The parameters in the half-open range of versions ``since`` <= version < ``until``.
+
+    Versions older than the oldest that the database knows are taken to be like that one.
+    """
 
     parameters: tuple[Parameter, ...]
     since: Version
@@ -43,11 +46,74 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class VersionNote:
-    """What happened to a name in one version. ``change``: added, changed, deprecated, removed, note."""
+    """What happened to a name in one version.
+
+    Attributes:
+        version: the first version where it holds, or "any".
+        change: added, changed, deprecated, removed or note.
+        text: what, as a clause; "" when the name itself was added or removed.
+    """
 
     version: str
     change: str
     text: str
+
+
+ROLES = {
+    "fun": "the function that is transformed, or traced and run",
+    "second_fun": "another such function: the false branch of cond, the condition of while_loop",
+    "funs": "a sequence of such functions: the branches of switch",
+    "callback": "a Python function that runs on the host and is not traced",
+    "policy": "says what is stored",
+    "static_argnums": "numbers of static positional arguments",
+    "static_argnames": "names of static arguments",
+    "names": "checkpoint names that the policy is about: stored, or with names_excluded not stored",
+    "offloaded_names": "checkpoint names whose values go to other memory",
+    "offload_src": "memory a value comes from",
+    "offload_dst": "memory a value goes to",
+    "name": "the checkpoint name given to a value",
+    "value": "the value tagged, stored in a ref, or passed through",
+}
+"""Every key of ``Api.roles`` and what the parameter does."""
+
+TRAITS = {
+    # CHECKPOINT
+    "callable_without_fun": "``@wrapper(option=...)`` is legal: without a function it returns a decorator",
+    "wraps_classes": "takes a module class as well as a function",
+    "counts_self": "in static_argnums 0 is ``self`` when a class is wrapped",
+    "excludes_self": "in static_argnums 0 is the argument after ``self`` (or after the module or scope)",
+    "argnums_iterable": "static_argnums must be iterable: lists work, a bare int raises TypeError at the call",
+    "no_negative_argnums": "negative static_argnums mean another argument or none",
+    "rejects_bound_methods": "a bound method raises ValueError",
+    # POLICY and POLICY_FACTORY
+    "names_as_varargs": "names are separate positional arguments",
+    "names_as_collections": "names are lists, tuples or sets",
+    "names_excluded": "the names are those that are not stored",
+    "names_have_no_effect": "what is stored does not depend on the names",
+    "names_not_looked_at": "any arguments are accepted, even unhashable ones",
+    "policies_as_varargs": "takes policies, each as an argument of its own",
+    "saves_everything": "stores all",
+    "saves_nothing": "stores none",
+    "saves_dots": "stores matrix products",
+    "saves_convolutions": "stores convolutions",
+    "saves_unbatched_dots": "stores matrix products without a batch dimension",
+    "offloads_unbatched_dots": "moves matrix products without a batch dimension to other memory",
+    # TRANSFORM
+    "compiles": "jit and its relatives",
+    "maps": "vmap and its relatives",
+    "differentiates": "grad and its relatives",
+    "control_flow": "loops, branches and solvers of jax.lax",
+    "custom_derivative": "the function's derivative is given by hand",
+    "applies": "calls the function at once; the others return a new function",
+    # FUNCTION
+    "runs_on_host": "leaves the compiled program",
+    "side_effect": "has an effect besides its result",
+    "debugging": "meant for looking, not for computing",
+    "creates_ref": "allocates a mutable array",
+    "reads_ref": "reads a mutable array",
+    "writes_ref": "writes a mutable array",
+}
+"""Every trait and what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +125,14 @@ class Api:
         library: top-level package, e.g. "jax", "flax".
         paths: all dotted paths that mean this object, ``name`` among them.
         signatures: newest last; empty where not a callable.
-        roles: which parameter plays which part. Keys: "fun" (the function transformed), "policy",
-            "static_argnums", "static_argnames", "names" (names that are kept), "name" (the tag), "value".
-            Values: parameter names.
-        traits: plain facts that rules ask for. For CHECKPOINT: "callable_without_fun" (``@nnx.remat(...)`` is
-            legal), "counts_self" (index 0 of static_argnums is ``self`` when a class is wrapped),
-            "wraps_classes". For POLICY_FACTORY: "names_as_varargs", "names_as_collections",
-            "policies_as_varargs".
+        roles: which parameter plays which part; see :data:`ROLES`. Values are parameter names, and a role is
+            there even in versions whose signature lacks the parameter.
+        traits: plain facts that rules ask for; see :data:`TRAITS`.
+        trait_since: the first version of those traits that have not always held; see :meth:`has`.
+        summary: two plain sentences.
+        notes: oldest first.
+        url: the page that documents it.
+        example: a short piece of correct use, or "".
     """
 
     name: str
@@ -75,10 +142,16 @@ class Api:
     signatures: tuple[Signature, ...] = ()
     roles: dict[str, str] = field(default_factory=dict)
     traits: frozenset[str] = frozenset()
+    trait_since: dict[str, Version] = field(default_factory=dict)
     summary: str = ""
     notes: tuple[VersionNote, ...] = ()
     url: str = ""
     example: str = ""
+
+    def has(self, trait: str, version: Version) -> bool:
+        """Whether ``trait`` holds in ``version``."""
+        since = self.trait_since.get(trait)
+        return trait in self.traits and (since is None or since <= version)
 
     def signature(self, version: Version) -> Signature | None:
         """The signature in ``version``, or None where it is unknown or not a callable."""

@@ -1,0 +1,58 @@
+"""The command ``jaxpert``: finds the subcommand and imports nothing else.
+
+A language server must start fast, and only ``check`` needs what draws excerpts; so each command's module is
+imported when that command is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from jaxpert import __version__
+
+_COMMANDS = {
+    "check": "jaxpert.cli.check:check",
+    "explain": "jaxpert.cli.explain:explain",
+    "rules": "jaxpert.cli.rules:rules",
+    "demo": "jaxpert.cli.demo:demo",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported by name, on request."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*_COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = _COMMANDS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="jaxpert", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find, explain and fix code that real JAX will reject or silently get wrong."""
+
+
+@main.command(short_help="Run the language server.")
+@click.option("--tcp", type=click.IntRange(0, 65535), metavar="PORT", help="Listen on this port instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on with --tcp.")
+@click.option("--stdio", is_flag=True, help="Talk through standard input and output. The default.")
+def lsp(tcp: int | None, host: str, stdio: bool) -> None:
+    """Run the language server, through standard input and output unless --tcp is given."""
+    if stdio and tcp is not None:
+        raise click.UsageError("--stdio and --tcp exclude each other.")
+    from jaxpert.lsp import server
+
+    server.run(tcp, host)
+
+
+if __name__ == "__main__":
+    main(prog_name="jaxpert")

@@ -1,0 +1,38 @@
+"""``jaxpert demo``: a training script with mistakes, what jaxpert says about it, and the script put right."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from jaxpert.cli.checking import FixMode, Request, check_text
+from jaxpert.cli.output.text import TextOutput
+from jaxpert.cli.output.unified_diff import print_diff
+from jaxpert.cli.report import Run
+from jaxpert.cli.terminal import console_for, make_printable, width_of
+
+_NAME = Path("training.py")
+
+
+@click.command(short_help="Show what jaxpert finds in a small training script.")
+def demo() -> None:
+    """Check a small training script that comes with jaxpert, and show it fixed. Touches no file."""
+    make_printable(sys.stdout)
+    content = files("jaxpert.cli").joinpath("demo_training.py.txt").read_bytes()
+    # The newest JAX that jaxpert knows, so that the demonstration is the same everywhere.
+    request = Request((_NAME,), {"jax-version": newest_known()}, FixMode.NONE)
+    found = check_text(request, _NAME, content)
+    fixed = check_text(request.with_fixes(FixMode.UNSAFE), _NAME, content)
+    console = console_for(sys.stdout)
+    width = width_of(sys.stdout, console)
+    output = TextOutput(console, width, fix_lines=False)
+    click.echo(f"{_NAME}: {len(content.splitlines())} lines that parse, import and pass other linters.\n")
+    output.findings([found])
+    output.summary(Run((found,)), "")
+    if fixed.change is not None:
+        click.echo("\nWhat `jaxpert check --fix --unsafe-fixes` makes of it:\n")
+        print_diff(str(_NAME), fixed.change.before, fixed.change.after)
+    click.echo("\nNow yours:   jaxpert check path/to/project\nOne rule:    jaxpert explain policy-falls-through")

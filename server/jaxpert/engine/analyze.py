@@ -1,0 +1,92 @@
+"""The one way from a file to its findings, used by the command line and the language server alike."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxpert.engine import suppress
+from jaxpert.model import guards
+from jaxpert.model.file_model import FileModel
+from jaxpert.rulekit.rule import Finding, Rule, Severity
+from jaxpert.rules import ALL_RULES
+from jaxpert.syntax.comments import find_suppressions
+from jaxpert.text.lines import Position
+
+if TYPE_CHECKING:
+    from jaxpert.project.workspace import Snapshot
+
+log = logging.getLogger("jaxpert")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """What is known about one state of one file: plain findings, and the model they came from."""
+
+    findings: tuple[Finding, ...]
+    model: FileModel
+    snapshot: Snapshot
+
+
+def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
+    """Run every enabled rule over the file of ``snapshot``.
+
+    Findings come sorted by position. A crash inside a rule costs that rule's findings and one log line (and is
+    raised only when the environment variable ``JAXPERT_CRASH`` is set, as the tests do).
+    """
+    model = snapshot.model
+    known = {rule.name: rule.code for rule in rules}
+    enabled = snapshot.options.enabled_rules(snapshot.path, known)
+    found: list[Finding] = []
+    if model.concerns_jax:
+        for rule in rules:
+            if rule.name in enabled:
+                found.extend(finding for finding in _run(rule, model, snapshot.path) if not _is_meant(model, finding))
+    readable = model.source.problem is None and model.source.is_current
+    outcome = suppress.apply(_unique(found), find_suppressions(model.source), known, enabled, report=readable)
+    return Analysis(tuple(sorted((*outcome.kept, *outcome.reports), key=_order)), model, snapshot)
+
+
+def _run(rule: Rule, model: FileModel, path: object) -> Iterator[Finding]:
+    try:
+        yield from rule.check(model)
+    except Exception as error:
+        if os.environ.get("JAXPERT_CRASH"):
+            raise
+        log.error("rule %s crashed on %s: %s: %s", rule.name, path, type(error).__name__, error)
+
+
+def _is_meant(model: FileModel, finding: Finding) -> bool:
+    """Whether the finding is in code that does not run on this JAX, or that expects the failure."""
+    if _expected_at(model, finding.range.start, finding):
+        return True
+    return any(not place.path and _expected_at(model, place.range.start, finding) for place in finding.related)
+
+
+def _expected_at(model: FileModel, position: Position, finding: Finding) -> bool:
+    site = model.site_at(position)
+    if site is None:
+        return False
+    if model.is_dead(site.block) or guards.leaves_before(model, site.node, site.block):  # type: ignore[arg-type]
+        return True
+    return guards.expects_failure(model, site.block, finding.exceptions)
+
+
+def _unique(findings: list[Finding]) -> list[Finding]:
+    seen: set[tuple[str, object]] = set()
+    unique = []
+    for finding in findings:
+        key = (finding.rule, finding.range)
+        if key not in seen:
+            seen.add(key)
+            unique.append(finding)
+    return unique
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    severities = list(Severity)
+    return (finding.range.start, finding.range.end, severities.index(finding.severity), finding.rule)
+

@@ -1,0 +1,211 @@
+"""The passage of a file that a fix is made in: a whole top-level statement, with its tree.
+
+Parsing one passage instead of the file keeps a fix cheap, and possible while the file is broken elsewhere. A verb
+says what the tree should become, offers edits, and :func:`confirmed` lets only those pass whose result has exactly
+that tree and has lost no comment.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from jaxpert.syntax.logical_lines import find_comments
+from jaxpert.syntax.parse import SyntaxProblem, column_of, parse
+from jaxpert.syntax.scopes import FunctionNode
+from jaxpert.syntax.units import SourceFile
+from jaxpert.text.edits import Edit, apply_edits
+from jaxpert.text.lines import Position, Range, range_at, slice_lines, without_line_end
+
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Some lines of a file and their tree.
+
+    Attributes:
+        first: zero-based number of the first line in the file.
+        lines: the lines, each ended by ``\\n``; columns are those of the file.
+        tree: their tree; verbs change it into the intended one.
+        line_end: how the file ends its lines here.
+    """
+
+    first: int
+    lines: list[str]
+    tree: ast.Module
+    line_end: str
+
+    def range_of(self, node: ast.AST) -> Range:
+        """Where ``node`` (a statement, expression, keyword …) stands in the file."""
+        first, last = node.lineno - 1, node.end_lineno - 1  # type: ignore[attr-defined]
+        start = column_of(self.lines, first, node.col_offset)  # type: ignore[attr-defined]
+        end = column_of(self.lines, last, node.end_col_offset)  # type: ignore[attr-defined]
+        return range_at(first + self.first, start, last + self.first, end)
+
+    def text_of(self, area: Range) -> str:
+        """The text of a range of the file, with ``\\n`` as line end."""
+        return slice_lines(self.lines, self._local(area))
+
+    def start_of(self, statement: ast.stmt) -> Position:
+        """Where ``statement`` starts, decorators included."""
+        start = self.range_of(statement).start
+        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+        return Position(self.range_of(decorators[0]).start.line, start.column) if decorators else start
+
+    def line(self, number: int) -> str:
+        """A line of the file, without its line end."""
+        return without_line_end(self.lines[number - self.first])
+
+    def edited(self, edits: Iterable[Edit]) -> str:
+        """The text of the passage after ``edits`` of the file."""
+        return apply_edits("".join(self.lines), [Edit(self._local(edit.range), edit.new_text) for edit in edits])
+
+    def _local(self, area: Range) -> Range:
+        (first, start), (last, end) = area
+        return range_at(first - self.first, start, last - self.first, end)
+
+
+def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
+    """The top-level statement that holds ``area``, with the comments behind it; None where that does not parse."""
+    if not (0 <= area.start.line <= area.end.line < len(lines)):
+        return None
+    starts = _statement_starts("".join(lines))
+    first = max(start for start in starts if start <= area.start.line)
+    end = min((start for start in starts if start > area.end.line), default=len(lines))
+    while end < len(lines) and (not lines[end].strip() or lines[end].lstrip().startswith("#")):
+        end += 1
+    own = [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines[first:end]]
+    # A form feed also is one column wide, and the parser takes it for nothing.
+    own[0] = own[0].replace(_BOM, "\f", 1) if own[0].startswith(_BOM) else own[0]
+    tree = parse("".join(own))
+    return None if isinstance(tree, SyntaxProblem) else Passage(first, own, tree, line_end_at(lines, area.start.line))
+
+
+@lru_cache(maxsize=2)
+def _statement_starts(text: str) -> tuple[int, ...]:
+    """The line where each top-level statement (with the comments before it) starts, even in a broken file."""
+    return tuple(unit.first for unit in SourceFile(text).units if unit.class_scope is None)
+
+
+def line_end_at(lines: Sequence[str], line: int) -> str:
+    """How the file ends its lines near ``line``."""
+    for near in (*lines[line:], *reversed(lines[:line])):
+        if end := near[len(without_line_end(near)) :]:
+            return end
+    return "\n"
+
+
+def expression(source: str) -> ast.expr | None:
+    """The tree of an expression, which may span lines; None when ``source`` is none."""
+    tree = parse(f"({source}\n)")
+    if isinstance(tree, SyntaxProblem) or len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        return None
+    return tree.body[0].value
+
+
+def statement(source: str) -> ast.stmt | None:
+    """The tree of one statement; None when ``source`` is none, or several."""
+    tree = parse(source)
+    return tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
+
+
+def expression_at(lines: Sequence[str], area: Range) -> tuple[Passage, ast.expr] | None:
+    """The expression that fills ``area`` exactly, without parentheses around it, and the passage around it."""
+    passage = passage_around(lines, area)
+    if passage is None:
+        return None
+    for node in ast.walk(passage.tree):
+        if isinstance(node, ast.expr) and passage.range_of(node) == area:
+            # Before Python 3.12 the nodes inside f-strings may point anywhere.
+            text, meant = passage.text_of(area), node
+            if isinstance(node, ast.Starred):
+                text, meant = text[1:], node.value
+            own = expression(text)
+            return (passage, node) if own is not None and same_tree(own, meant) else None
+    return None
+
+
+def function_at(lines: Sequence[str], area: Range) -> tuple[Passage, FunctionNode] | None:
+    """The lambda or ``def`` that fills ``area`` exactly, without its decorators, and the passage around it."""
+    passage = passage_around(lines, area)
+    if passage is None:
+        return None
+    for node in ast.walk(passage.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and passage.range_of(node) == area:
+            return passage, node
+    return None
+
+
+def statement_at(lines: Sequence[str], area: Range) -> tuple[Passage, ast.stmt] | None:
+    """The statement that fills ``area`` exactly, or the one that consists of that expression."""
+    passage = passage_around(lines, area)
+    if passage is None:
+        return None
+    for node in ast.walk(passage.tree):
+        if isinstance(node, ast.stmt):
+            if passage.range_of(node) == area or (isinstance(node, ast.Expr) and passage.range_of(node.value) == area):
+                return passage, node
+    return None
+
+
+def replace_node(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    """Put ``new`` (which may contain ``old``) where ``old`` stands in ``tree``."""
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, field, new)
+                return
+            if isinstance(value, list) and any(item is old for item in value):
+                value[:] = [new if item is old else item for item in value]
+                return
+
+
+def same_tree(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two trees mean the same program; positions play no part."""
+    pairs: list[tuple[object, object]] = [(one, other)]
+    while pairs:
+        left, right = pairs.pop()
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, ast.AST):
+            pairs.extend((getattr(left, field, None), getattr(right, field, None)) for field in left._fields)
+        elif isinstance(left, list) and isinstance(right, list):
+            if len(left) != len(right):
+                return False
+            pairs.extend(zip(left, right))
+        elif left != right:
+            return False
+    return True
+
+
+def confirmed(passage: Passage, candidates: Iterable[Iterable[Edit]]) -> tuple[Edit, ...] | None:
+    """The first of ``candidates`` that makes the passage's text into what its (changed) tree says.
+
+    Returns:
+        Edits of the file, in order, in its own line ends; None when no candidate does, or each loses a comment.
+    """
+    for candidate in candidates:
+        edits = sorted(edit for edit in candidate if edit.new_text or edit.range.start != edit.range.end)
+        text = passage.edited(edits)
+        tree = parse(text)
+        if isinstance(tree, SyntaxProblem) or not same_tree(tree, passage.tree):
+            continue
+        if any("#" in passage.text_of(edit.range) for edit in edits):
+            if _comments("".join(passage.lines)) != _comments(text):
+                continue
+        return tuple(Edit(edit.range, edit.new_text.replace("\n", passage.line_end)) for edit in edits)
+    return None
+
+
+def _comments(text: str) -> list[str]:
+    return [comment.text for comment in find_comments(text)]
+
+
+def moved(start: Position, text: str, offset: int) -> Position:
+    """The position ``offset`` characters into ``text``, which stands at ``start`` and has ``\\n`` as line end."""
+    before = text[:offset]
+    breaks = before.count("\n")
+    return Position(start.line + breaks, offset - before.rfind("\n") - 1 if breaks else start.column + offset)

@@ -1,0 +1,79 @@
+"""What the connected client can do, read once from its capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from jaxpert.lsp.convert import negotiate
+from jaxpert.text.columns import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProfile:
+    """The abilities that change what we send.
+
+    Attributes:
+        encoding: the unit of columns on the wire.
+        pulls: asks for diagnostics itself; nothing is pushed for its documents then.
+        refreshes: can be told to pull again.
+        related, code_links, tags, data, versions: which parts of a diagnostic it understands.
+        markdown: whether hovers may be Markdown.
+        resolves_edits: fetches the edit of a code action when the user picks it.
+        versioned_edits: takes edits that name the document version they are for.
+        configuration: answers ``workspace/configuration``.
+        watches_files: lets us name the files that it watches.
+        registers_configuration: wants to be asked before it sends ``didChangeConfiguration``.
+        folders: knows workspace folders.
+    """
+
+    encoding: Encoding = "utf-16"
+    pulls: bool = False
+    refreshes: bool = False
+    related: bool = False
+    code_links: bool = False
+    tags: bool = False
+    data: bool = False
+    versions: bool = False
+    markdown: bool = False
+    resolves_edits: bool = False
+    versioned_edits: bool = False
+    configuration: bool = False
+    watches_files: bool = False
+    registers_configuration: bool = False
+    folders: bool = False
+
+    @staticmethod
+    def of(capabilities: types.ClientCapabilities) -> ClientProfile:
+        """The profile that ``capabilities`` describe; whatever they leave out is taken as missing."""
+        general = capabilities.general
+        text = capabilities.text_document or types.TextDocumentClientCapabilities()
+        workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
+        publish = text.publish_diagnostics or types.PublishDiagnosticsClientCapabilities()
+        pull = text.diagnostic
+        action = text.code_action or types.CodeActionClientCapabilities()
+        # A client with pull diagnostics describes its diagnostics there; older ones know only `publish`.
+        said = [part for part in (publish, pull) if part is not None]
+        resolvable = action.resolve_support.properties if action.resolve_support else ()
+        formats = (text.hover.content_format if text.hover else None) or ()
+        edit = workspace.workspace_edit
+        watched = workspace.did_change_watched_files
+        changed = workspace.did_change_configuration
+        return ClientProfile(
+            encoding=negotiate(general.position_encodings if general else None),
+            pulls=pull is not None,
+            refreshes=bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
+            related=any(part.related_information for part in said),
+            code_links=any(part.code_description_support for part in said),
+            tags=any(part.tag_support for part in said),
+            data=any(part.data_support for part in said),
+            versions=bool(publish.version_support),
+            markdown=bool(formats) and formats[0] == types.MarkupKind.Markdown,
+            resolves_edits=bool(action.data_support) and "edit" in resolvable,
+            versioned_edits=bool(edit and edit.document_changes),
+            configuration=bool(workspace.configuration),
+            watches_files=bool(watched and watched.dynamic_registration),
+            registers_configuration=bool(changed and changed.dynamic_registration),
+            folders=bool(workspace.workspace_folders),
+        )

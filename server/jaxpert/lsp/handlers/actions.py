@@ -1,0 +1,110 @@
+"""Quick fixes, "ignore on this line" and "fix all"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from jaxpert.lsp.client import ClientProfile
+from jaxpert.lsp.convert import range_from, to_range, to_text_edits
+from jaxpert.lsp.reports import one_diagnostic
+from jaxpert.lsp.session import Session
+from jaxpert.text.lines import Range
+
+if TYPE_CHECKING:
+    from jaxpert.engine.analyze import Analysis
+    from jaxpert.ide.actions import Action
+    from jaxpert.lsp.documents import Document, Part
+
+
+def options(client: ClientProfile) -> types.CodeActionOptions:
+    """What we offer ``client``."""
+    kinds = [types.CodeActionKind.QuickFix, "source.fixAll.jaxpert"]
+    return types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=client.resolves_edits or None)
+
+
+def code_action(session: Session, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+    """``textDocument/codeAction``."""
+    if (found := session.place(params.text_document.uri)) is None:
+        return None
+    document, part, analysis = found
+    area = _absolute(session, document, part, params.range)
+    if area is None:
+        return None
+    only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
+    given = [
+        _code_action(session, document, part, params.range, action)
+        for action in session.actions(document, analysis, area, only)
+    ]
+    return [action for action in given if action is not None]
+
+
+def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
+    """``codeAction/resolve``: the edit of an action that :func:`code_action` offered, for the text as it is now."""
+    data = action.data if isinstance(action.data, dict) else {}
+    if (found := session.place(str(data.get("uri")))) is None:
+        return action
+    document, part, analysis = found
+    area = _absolute(session, document, part, session.server.protocol.structured(data.get("range"), types.Range))
+    if area is None:
+        return action
+    kind = str(getattr(action.kind, "value", action.kind))
+    for offered in session.actions(document, analysis, area, [kind]):
+        if offered.title == action.title:
+            action.edit = _workspace_edit(session, document, offered)
+            break
+    return action
+
+
+def _absolute(session: Session, document: Document, part: Part, area: types.Range) -> Range | None:
+    start, end = range_from(part.text.lines, area, session.client.encoding)
+    first, last = document.absolute(part, start), document.absolute(part, end)
+    return Range(first, last) if first is not None and last is not None else None
+
+
+def _code_action(
+    session: Session, document: Document, part: Part, asked: types.Range, action: Action
+) -> types.CodeAction | None:
+    deferred = session.client.resolves_edits
+    edit = None if deferred else _workspace_edit(session, document, action)
+    if edit is None and not deferred:
+        return None
+    data = {"uri": part.uri, "range": session.server.protocol.unstructured(asked)}
+    return types.CodeAction(
+        title=action.title,
+        kind=action.kind,
+        diagnostics=_diagnostics(session, document, action),
+        is_preferred=action.preferred or None,
+        edit=edit,
+        data=data if deferred else None,
+    )
+
+
+def _diagnostics(session: Session, document: Document, action: Action) -> Sequence[types.Diagnostic] | None:
+    if action.finding is None or (placed := document.locate(action.finding.range)) is None:
+        return None
+    part, area = placed
+    shown = to_range(part.text.lines, area, session.client.encoding)
+    return [one_diagnostic(session, document, action.finding, shown)]
+
+
+def _workspace_edit(session: Session, document: Document, action: Action) -> types.WorkspaceEdit | None:
+    """The edits of ``action`` in the texts that the client knows; None when they cannot be made there."""
+    placed = document.part_edits(action.edits)
+    if placed is None:
+        return None
+    by_part: dict[str, tuple[Part, list[types.TextEdit]]] = {}
+    for part, edit in placed:
+        by_part.setdefault(part.uri, (part, []))[1].extend(
+            to_text_edits(part.text.lines, [edit], session.client.encoding)
+        )
+    if not session.client.versioned_edits:
+        return types.WorkspaceEdit(changes={uri: edits for uri, (_, edits) in by_part.items()})
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(part.uri, part.version), edits)
+            for part, edits in by_part.values()
+        ]
+    )

@@ -1,0 +1,111 @@
+"""The protocol's rules where pygls leaves them open, without pygls' own copy of every document.
+
+pygls keeps documents in a workspace of its own and edits them before any handler runs. Ours are kept once, by
+:mod:`jaxpert.lsp.documents`, so its built-in handlers for documents are taken out.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+logger = logging.getLogger("jaxpert")
+T = TypeVar("T")
+
+_KEPT_BY_US = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+)
+_PARSE_ERROR = -32700
+_NOT_INITIALIZED = -32002
+_INVALID_REQUEST = -32600
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol, answering also what it would leave unanswered."""
+
+    def __init__(self, server: Any, converter: Any) -> None:
+        super().__init__(server, converter)
+        for method in _KEPT_BY_US:
+            self.fm.builtin_features.pop(method, None)
+        self._initialized = False
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether the client has asked for the end."""
+        return bool(self._shutdown)
+
+    def structured(self, value: Any, kind: type[T]) -> T:
+        """``value``, as it came in JSON, as a ``kind``.
+
+        Raises:
+            cattrs.BaseValidationError: it is none.
+        """
+        structured: T = self._converter.structure(value, kind)
+        return structured
+
+    def unstructured(self, value: object) -> Any:
+        """``value`` as it is written in JSON."""
+        return self._converter.unstructure(value)
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message. Whatever is wrong with it costs one log line, and an error for a request."""
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            logger.error("message is not JSON: %s", error)
+            self._refuse(None, _PARSE_ERROR, "not JSON")
+            return
+        if not isinstance(message, dict):
+            self._refuse(None, _INVALID_REQUEST, "not an object")
+            return
+        request_id = message.get("id") if "method" in message else None
+        if not self._is_due(message, request_id):
+            return
+        try:
+            structured = self.structure_message(message)
+        except JsonRpcException as error:
+            if request_id is not None:
+                self._refuse(request_id, error.code or _INVALID_REQUEST, f"invalid parameters of {message['method']}")
+            return
+        try:
+            self.handle_message(structured)
+        except Exception:
+            logger.exception("cannot handle %r", message.get("method", "response"))
+            if request_id is not None:
+                self._refuse(request_id, JsonRpcInternalError.CODE, "internal error")
+
+    def _is_due(self, message: dict[str, Any], request_id: int | str | None) -> bool:
+        """Whether the state of the session allows ``message`` (LSP, "Server lifecycle")."""
+        message.setdefault("jsonrpc", self.VERSION)
+        method = message.get("method")
+        if method in (None, types.EXIT):
+            return True
+        if method == types.INITIALIZE and not self._initialized:
+            self._initialized = True
+            return True
+        if self._initialized and not self._shutdown and method != types.INITIALIZE:
+            return True
+        if request_id is not None:
+            early = not self._initialized
+            self._refuse(request_id, _NOT_INITIALIZED if early else _INVALID_REQUEST, f"{method} is not due now")
+        return False
+
+    def _refuse(self, request_id: int | str | None, code: int, message: str) -> None:
+        error = {"code": code, "message": message}
+        self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": error})
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> None:
+        """End the process: code 0 after a shutdown request, else 1."""
+        self._server.stop(0 if self._shutdown else 1)

@@ -1,0 +1,57 @@
+"""What the client sets: the names of the settings and where in its messages they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SECTION = "jaxpert"
+"""The name under which clients keep our settings."""
+
+_OVERRIDES = ("select", "ignore", "exclude", "jaxVersion", "remat3", "x64")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one folder.
+
+    Attributes:
+        enable: whether its files are checked at all.
+        interpreter: the Python whose installed JAX counts, or "".
+        overrides: options that win over the configuration file; not checked yet.
+    """
+
+    enable: bool = True
+    interpreter: str = ""
+    overrides: Mapping[str, object] = field(default_factory=dict)
+
+
+def section_of(sent: object) -> dict[str, Any] | None:
+    """Our settings inside what a client sent, or None when there are none.
+
+    Clients send them bare, under ``settings``, under ``jaxpert``, or under both.
+    """
+    value = sent
+    for name in ("settings", SECTION):
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def layered(*layers: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One mapping out of ``layers``, later ones winning; an absent or null value leaves the earlier one."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged.update({key: value for key, value in (layer or {}).items() if value is not None})
+    return merged
+
+
+def read_settings(raw: Mapping[str, Any]) -> Settings:
+    """``raw`` as settings. Unknown names are ignored, and so are empty values: editors send them for "not set"."""
+    interpreter = raw.get("interpreter")
+    return Settings(
+        enable=raw.get("enable") is not False,
+        interpreter=interpreter if isinstance(interpreter, str) else "",
+        overrides={name: raw[name] for name in _OVERRIDES if raw.get(name) not in (None, "", [])},
+    )

@@ -1,0 +1,280 @@
+"""Calls to known APIs, with each argument bound to a parameter of the target version."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxpert.jaxdb.schema import Api, ApiKind, Parameter
+from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.syntax.scopes import Binding, BindingKind, CallSite, Function, Scope, Site, TreeIndex
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """One argument as written: the expression, where it stands, and how it is passed."""
+
+    node: ast.expr
+    site: Site
+    model: FileModel = field(repr=False)
+    keyword: ast.keyword | None = None
+
+    @property
+    def value(self) -> Value:
+        """What the expression can be."""
+        return self.model.evaluate(self.node, self.site.scope, self.site.block)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApiCall:
+    """A call of a known API.
+
+    Attributes:
+        node: the call expression.
+        path: the dotted path used to reach the API.
+        arguments: parameter name → argument, also those given earlier through ``functools.partial``.
+        varargs: positional arguments that a ``*`` parameter takes.
+        surplus: positional arguments that no parameter takes.
+        unexpected: keywords that no parameter takes.
+        missing: required parameters that got no argument (empty for a partial).
+        opened: a ``*`` or ``**`` argument hides what is passed.
+        is_partial: whether this is ``functools.partial(api, …)`` and not a call yet.
+    """
+
+    api: Api
+    path: str
+    node: ast.Call
+    site: CallSite
+    arguments: dict[str, Argument]
+    varargs: tuple[Argument, ...] = ()
+    surplus: tuple[Argument, ...] = ()
+    unexpected: tuple[Argument, ...] = ()
+    missing: tuple[str, ...] = ()
+    opened: bool = False
+    is_partial: bool = False
+
+    def role(self, role: str) -> Argument | None:
+        """The argument that plays a part of ``Api.roles``: "fun", "policy", "static_argnums", …"""
+        name = self.api.roles.get(role)
+        return self.arguments.get(name) if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class Callees:
+    """Call sites and decorators of a file whose callee is a known API, a partial of one, or a wrapped function."""
+
+    calls: tuple[tuple[CallSite, Value], ...]
+    decorated: tuple[tuple[Function, ast.expr, Value], ...]
+    decorated_classes: tuple[tuple[ast.ClassDef, Scope, ast.expr, Value], ...]
+
+
+def callees(model: FileModel) -> Callees:
+    """Find them; see :class:`Callees`."""
+    calls: list[tuple[CallSite, Value]] = []
+    decorated: list[tuple[Function, ast.expr, Value]] = []
+    classes: list[tuple[ast.ClassDef, Scope, ast.expr, Value]] = []
+    if model.concerns_jax:
+        for tree in model.source.trees():
+            found = model.tree_fact(tree, "callees", lambda t: _callees_in(model, t))
+            calls.extend(found[0])
+            decorated.extend(found[1])
+            classes.extend(found[2])
+    return Callees(tuple(calls), tuple(decorated), tuple(classes))
+
+
+_Found = tuple[
+    "list[tuple[CallSite, Value]]", "list[tuple[Function, ast.expr, Value]]", "list[tuple[ast.ClassDef, Scope, ast.expr, Value]]"
+]
+
+
+def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
+    calls: list[tuple[CallSite, Value]] = []
+    interesting: dict[tuple[int, str], bool] = {}
+    for site in tree.calls:
+        if not _may_matter(model, site.node.func, site.scope, interesting):
+            continue
+        value = model.evaluate(site.node.func, site.scope, site.block)
+        for option in value.options():
+            if _is_known_callee(model, option):
+                calls.append((site, option))
+    decorated: list[tuple[Function, ast.expr, Value]] = []
+    for function in tree.functions.values():
+        for decorator in getattr(function.node, "decorator_list", ()):
+            value = model.evaluate(decorator, function.scope, function.block)
+            for option in value.options():
+                if _is_known_callee(model, option):
+                    decorated.append((function, decorator, option))
+    classes: list[tuple[ast.ClassDef, Scope, ast.expr, Value]] = []
+    for node, scope in tree.classes.items():
+        for decorator in node.decorator_list:
+            if scope.parent is None or scope.block is None:
+                continue
+            value = model.evaluate(decorator, scope.parent, scope.block)
+            for option in value.options():
+                if _is_known_callee(model, option):
+                    classes.append((node, scope, decorator, option))
+    return calls, decorated, classes
+
+
+def _may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[int, str], bool]) -> bool:
+    """A cheap look at the first name of a callee: can it lead to an API at all?"""
+    attributes = 0
+    first_attribute = ""
+    while func.__class__ is ast.Attribute:
+        first_attribute = func.attr
+        func = func.value
+        attributes += 1
+    if func.__class__ is ast.Call:
+        return True
+    if func.__class__ is not ast.Name:
+        return False
+    name: str = func.id
+    found = scope.lookup(name)
+    if found is None:
+        return "*" in model.source.module.bindings
+    owner, bindings = found
+    key = (id(owner), name)
+    known = seen.get(key)
+    if known is None:
+        known = seen[key] = any(_leads_somewhere(binding) for binding in bindings)
+    if known:
+        return True
+    if attributes == 1 and bindings[0].kind is BindingKind.PARAMETER and owner.parent is not None \
+            and owner.parent.kind == "class":
+        members = owner.parent.bindings.get(first_attribute)
+        if members:
+            return any(_leads_somewhere(member) for member in members)
+        return first_attribute in model.self_attributes(owner.parent)
+    return False
+
+
+def _leads_somewhere(binding: Binding) -> bool:
+    kind = binding.kind
+    if kind in (BindingKind.IMPORT, BindingKind.FROM_IMPORT, BindingKind.UNPACK, BindingKind.LOOP):
+        return True
+    if kind is BindingKind.ASSIGN:
+        return isinstance(
+            binding.value,
+            (ast.Name, ast.Attribute, ast.Call, ast.IfExp, ast.BoolOp, ast.Subscript, ast.NamedExpr),
+        )
+    if kind is BindingKind.FUNCTION:
+        return bool(getattr(binding.node, "decorator_list", ()))
+    return kind is BindingKind.CLASS and bool(getattr(binding.node, "decorator_list", ()))
+
+
+def _is_known_callee(model: FileModel, value: Value) -> bool:
+    if isinstance(value, Partial):
+        return _is_known_callee(model, value.target)
+    if isinstance(value, Symbol):
+        return value.path == "functools.partial" or model.db.api(value.path) is not None
+    if isinstance(value, CallResult):
+        api = model.db.api(value.path)
+        return api is not None and api.kind in (ApiKind.CHECKPOINT, ApiKind.TRANSFORM)
+    if isinstance(value, Def):
+        return bool(getattr(value.function.node, "decorator_list", ()))
+    return False
+
+
+def api_calls(model: FileModel) -> tuple[ApiCall, ...]:
+    """Every call of a known API in the file, and every ``functools.partial`` of one."""
+    found: list[ApiCall] = []
+    for site, callee in model.callees.calls:
+        if isinstance(callee, Symbol) and callee.path == "functools.partial":
+            call = _partial_call(model, site)
+            if call is not None:
+                found.append(call)
+            continue
+        call = bind(model, site, callee)
+        if call is not None:
+            found.append(call)
+    return tuple(found)
+
+
+def _partial_call(model: FileModel, site: CallSite) -> ApiCall | None:
+    node = site.node
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        return None
+    for target in model.evaluate(node.args[0], site.scope, site.block).options():
+        call = bind(model, site, target, is_partial=True)
+        if call is not None:
+            return call
+    return None
+
+
+def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = False) -> ApiCall | None:
+    """Bind the arguments of a call of ``callee``; None when that is not a known API with a known signature."""
+    positional: list[Argument] = []
+    keywords: list[Argument] = []
+    opened = False
+    layers: list[tuple[ast.Call, Site, FileModel, bool]] = [(site.node, site, model, is_partial)]
+    target = callee
+    while isinstance(target, Partial):
+        if target.site is None or target.model is None or not isinstance(target.site.node, ast.Call):
+            return None
+        layers.append((target.site.node, target.site, target.model, True))
+        target = target.target
+    if not isinstance(target, Symbol):
+        return None
+    api = model.db.api(target.path)
+    signature = api.signature(model.target.version) if api else None
+    if api is None or signature is None:
+        return None
+    for node, where, owner, partial in reversed(layers):
+        for argument in node.args[1:] if partial else node.args:
+            if isinstance(argument, ast.Starred):
+                spread = _spread(owner, argument, where)
+                if spread is None:
+                    opened = True
+                else:
+                    positional.extend(spread)
+                continue
+            positional.append(Argument(argument, where, owner))
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                opened = True
+            else:
+                keywords = [k for k in keywords if k.keyword is None or k.keyword.arg != keyword.arg]
+                keywords.append(Argument(keyword.value, where, owner, keyword))
+    return _match(api, target.path, site, signature.parameters, positional, keywords, opened, is_partial)
+
+
+def _spread(model: FileModel, starred: ast.Starred, site: Site) -> list[Argument] | None:
+    """The items of ``*(a, b)`` when they are written in place; None when they are not visible there."""
+    if isinstance(starred.value, (ast.List, ast.Tuple)) and not any(isinstance(e, ast.Starred) for e in starred.value.elts):
+        return [Argument(element, site, model) for element in starred.value.elts]
+    return None
+
+
+def _match(api: Api, path: str, site: CallSite, parameters: tuple[Parameter, ...], positional: list[Argument],
+           keywords: list[Argument], opened: bool, is_partial: bool) -> ApiCall:
+    arguments: dict[str, Argument] = {}
+    slots = [p for p in parameters if p.kind in ("positional_only", "positional_or_keyword")]
+    takes_varargs = any(p.kind == "var_positional" for p in parameters)
+    takes_varkw = any(p.kind == "var_keyword" for p in parameters)
+    for slot, argument in zip(slots, positional):
+        arguments[slot.name] = argument
+    rest = tuple(positional[len(slots) :])
+    by_name = {p.name for p in parameters if p.kind in ("positional_or_keyword", "keyword_only")}
+    unexpected = []
+    for argument in keywords:
+        name = argument.keyword.arg if argument.keyword else None
+        if name in by_name:
+            arguments[str(name)] = argument
+        elif takes_varkw:
+            arguments.setdefault(str(name), argument)
+        else:
+            unexpected.append(argument)
+    missing = () if opened or is_partial else tuple(
+        p.name for p in parameters
+        if p.default is None and p.kind not in ("var_positional", "var_keyword") and p.name not in arguments
+    )
+    return ApiCall(
+        api, path, site.node, site, arguments,
+        varargs=rest if takes_varargs else (),
+        surplus=() if takes_varargs else rest,
+        unexpected=tuple(unexpected), missing=missing, opened=opened, is_partial=is_partial,
+    )

@@ -1,0 +1,409 @@
+"""A small abstract interpreter: what is this expression, as far as it can be known?
+
+It follows names through imports (also of the workspace's own modules), assignments, dictionaries, conditional
+expressions, ``functools.partial``, ``getattr`` with a literal name, enumerations, class attributes, and calls of
+the user's own functions, whose returns it collects along the branches that the arguments allow. Everything else
+is :data:`~jaxpert.model.values.UNKNOWN`. It never loops: depth is limited, and an expression that needs itself
+is unknown.
+
+Here are names and attributes; :mod:`call_results` and :mod:`operators` hold the other expressions.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxpert.model import call_results, operators
+from jaxpert.model.values import (
+    UNKNOWN,
+    CallResult,
+    Choice,
+    ClassValue,
+    Def,
+    EnumMember,
+    Frame,
+    Instance,
+    Literal,
+    Partial,
+    Sequence,
+    Symbol,
+    Table,
+    Value,
+    choice,
+    truth,
+)
+from jaxpert.syntax.changes import Change, changes
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, Site, reaching
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_DEPTH = 24
+_STEPS = 2_000
+_BUILTINS = frozenset(dir(builtins))
+_MOST_OPTIONS = 40
+
+_ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
+_PROPERTIES = {"property", "cached_property", "functools.cached_property"}
+_TRANSPARENT = {
+    "functools.lru_cache", "functools.cache", "functools.wraps", "builtins.staticmethod", "builtins.classmethod",
+    "builtins.property", "functools.cached_property", "typing.no_type_check", "typing.final", "typing.override",
+    "abc.abstractmethod",
+}  # fmt: skip
+
+
+class Evaluator:
+    """Evaluates expressions of one file; asks the models of other files for theirs."""
+
+    def __init__(self, model: FileModel) -> None:
+        self.model = model
+        self.depth = 0
+        self.entered_bodies = False
+        """Set when a value came out of a function body or an instance: it may change without an import changing."""
+        self._known: dict[int, Value] = {}
+        self._running: set[tuple[int, int]] = set()
+        self._steps = 0
+        self._cuts = 0
+
+    # -- entry --------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr, scope: Scope, block: Block, frame: Frame | None = None) -> Value:
+        """The value of ``node``, which stands in ``scope`` and ``block``."""
+        if not frame:
+            known = self._known.get(id(node))
+            if known is not None:
+                return known
+        handler = _HANDLERS.get(node.__class__)
+        if handler is None:
+            return UNKNOWN
+        key = (id(node), id(frame) if frame else 0)
+        if not self._running:
+            self._steps = 0
+        self._steps += 1
+        if self.depth >= _DEPTH or key in self._running or self._steps > _STEPS:
+            self._cuts += 1
+            return UNKNOWN
+        cuts = self._cuts
+        self.depth += 1
+        self._running.add(key)
+        try:
+            value = handler(self, node, scope, block, frame or {})
+        finally:
+            self.depth -= 1
+            self._running.discard(key)
+        if isinstance(value, Choice) and len(value.values) > _MOST_OPTIONS:
+            value = UNKNOWN
+        # Below a cut the value may be poorer than it would be when asked for by itself.
+        if not frame and (cuts == self._cuts or not self._running):
+            self._known[id(node)] = value
+        return value
+
+    def condition(self, scope: Scope, block: Block, frame: Frame | None = None) -> Callable[[ast.expr], bool | None]:
+        """A function that says whether a condition in ``scope`` is known to be true or false."""
+
+        def known(test: ast.expr) -> bool | None:
+            version = self.model.version_condition(test, scope, block)
+            if version is not None:
+                return version
+            return truth(self.evaluate(test, scope, block, frame))
+
+        return known
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def name(self, node: ast.Name, scope: Scope, block: Block, frame: Frame) -> Value:
+        """The value of a name where it is used."""
+        found = scope.lookup(node.id)
+        site = Site(node, scope, block)
+        if found is None:
+            starred = self._starred(node.id, site)
+            if starred is not None:
+                return starred
+            return Symbol(f"builtins.{node.id}", site=site, model=self.model) if node.id in _BUILTINS else UNKNOWN
+        owner, bindings = found
+        alive = [b for b in bindings if not self.model.is_dead(b.block)] if len(bindings) > 1 else bindings
+        seen = reaching(alive or bindings, node, scope, block, owner)
+        values = []
+        for binding in seen:
+            value = self.binding(binding, frame)
+            if isinstance(value, Symbol):
+                value = self._at(value, site)
+            elif isinstance(value, (Sequence, Table)) and binding.value is not None:
+                value = self._after_changes(value, node.id, owner, frame)
+            values.append(value)
+        return choice(values)
+
+    def _at(self, value: Symbol, site: Site) -> Symbol:
+        """An imported object is written where its name is used."""
+        return value if value.site is not None else Symbol(value.path, site=site, model=self.model)
+
+    def _starred(self, name: str, site: Site) -> Value | None:
+        """A name that only a star import can bring."""
+        for binding in self.model.source.module.bindings.get("*", ()):
+            module = self.model.absolute(str(binding.detail[0]), int(str(binding.detail[1])))
+            other = self.model.lookup(module) if module else None
+            if other is not None:
+                if name in other.source.module.bindings:
+                    return other.exported(name)
+            elif self.model.db.api(f"{module}.{name}") is not None:
+                return Symbol(f"{module}.{name}", site=site, model=self.model)
+        return UNKNOWN if "*" in self.model.source.module.bindings else None
+
+    def _after_changes(self, value: Sequence | Table, name: str, owner: Scope, frame: Frame) -> Value:
+        """A list, set or dictionary that is also changed in place through its name."""
+        made = list(self._changes(name, owner))
+        if not made or (isinstance(value, Sequence) and value.kind in ("tuple", "frozenset")):
+            return value
+        removes = any(change.removes for change in made)
+        if isinstance(value, Sequence):
+            return replace(value, items=() if removes else value.items, exact=False)
+        if removes:
+            return replace(value, entries=(), exact=False)
+        entries = list(value.entries)
+        for change in made:
+            if change.key is not None and change.value is not None:
+                scope = self.model.scope_of(change.block)
+                key, entry = (self.evaluate(node, scope, change.block, frame) for node in (change.key, change.value))
+                entries.append((key, entry))
+        return replace(value, entries=tuple(entries), exact=False)
+
+    def _changes(self, name: str, owner: Scope) -> Iterator[Change]:
+        for tree in self.model.source.trees():
+            for change in changes(tree).get(name, ()):
+                found = self.model.scope_of(change.block).lookup(name)
+                if found is not None and found[0] is owner:
+                    yield change
+
+    def binding(self, binding: Binding, frame: Frame | None = None) -> Value:
+        """What one binding gives its name."""
+        kind = binding.kind
+        if kind is BindingKind.ASSIGN and binding.value is not None:
+            return self.evaluate(binding.value, binding.scope, binding.block, frame)
+        if kind is BindingKind.IMPORT:
+            return Symbol(str(binding.detail[0]))
+        if kind is BindingKind.FROM_IMPORT:
+            module = self.model.absolute(str(binding.detail[0]), int(str(binding.detail[1])))
+            return self.settle(Symbol(f"{module}.{binding.detail[2]}")) if module is not None else UNKNOWN
+        if kind is BindingKind.FUNCTION:
+            function = binding.block.tree.functions.get(binding.node)  # type: ignore[call-overload]
+            return self.definition(function, frame or {}) if function else UNKNOWN
+        if kind is BindingKind.CLASS and isinstance(binding.node, ast.ClassDef):
+            inner = binding.block.tree.classes.get(binding.node)
+            return (self.class_of(inner) if inner is not None else None) or UNKNOWN
+        if kind is BindingKind.UNPACK and binding.value is not None:
+            return _unpacked(self.evaluate(binding.value, binding.scope, binding.block, frame), binding)
+        if kind is BindingKind.AUGMENTED and isinstance(binding.node, ast.AugAssign):
+            scope = self.model.scope_of(binding.block)
+            return operators.augmented(self, binding.node, scope, binding.block, frame or {})
+        if kind is BindingKind.LOOP and binding.value is not None:
+            return self._looped(binding, frame)
+        if kind is BindingKind.PARAMETER:
+            given = (frame or {}).get((id(binding.scope), binding.name))
+            return self._parameter(binding) if given is None else given
+        return UNKNOWN
+
+    def _looped(self, binding: Binding, frame: Frame | None) -> Value:
+        values: list[Value] = []
+        assert binding.value is not None
+        for option in self.evaluate(binding.value, binding.scope, binding.block, frame).options():
+            if isinstance(option, Sequence):
+                items = list(option.items)
+            elif isinstance(option, Table):
+                items = [key for key, _ in option.entries]
+            else:
+                return UNKNOWN
+            values.extend(_unpacked(item, binding) for item in items)
+            if not option.exact:
+                values.append(UNKNOWN)
+        return choice(values)
+
+    def _parameter(self, binding: Binding) -> Value:
+        """``self``, or a parameter whose default is one of the values it can have."""
+        scope = binding.scope
+        node = scope.node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return UNKNOWN
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        parent = scope.parent
+        if positional and positional[0] is binding.node and parent is not None and parent.kind == "class" \
+                and not isinstance(node, ast.Lambda):
+            cls = self.class_of(parent)
+            decorators = {ast.unparse(d) for d in node.decorator_list}
+            if cls is None or "staticmethod" in decorators:
+                return UNKNOWN
+            return cls if "classmethod" in decorators else Instance(cls, None, model=self.model)
+        default: ast.expr | None = None
+        if binding.node in positional:
+            position = positional.index(binding.node) - (len(positional) - len(arguments.defaults))
+            default = arguments.defaults[position] if position >= 0 else None
+        elif binding.node in arguments.kwonlyargs:
+            default = arguments.kw_defaults[arguments.kwonlyargs.index(binding.node)]
+        if default is None or parent is None or scope.block is None:
+            return UNKNOWN
+        return choice([self.evaluate(default, parent, scope.block), UNKNOWN])
+
+    def class_of(self, scope: Scope) -> ClassValue | None:
+        """The class whose body ``scope`` is."""
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope.block is None or scope.parent is None:
+            return None
+        return ClassValue(scope, node, site=Site(node, scope.parent, scope.block), model=self.model)
+
+    def definition(
+        self, function: Function, frame: Frame, owner: ClassValue | None = None, bound: bool = False
+    ) -> Value:
+        """The value of a ``def``; unknown when a decorator may have replaced the function by something else."""
+        node = function.node
+        value = Def(function, owner, bound, frame, site=Site(node, function.scope, function.block), model=self.model)
+        if isinstance(node, ast.Lambda):
+            return value
+        for decorator in node.decorator_list:
+            applied = self.evaluate(decorator, function.scope, function.block)
+            for option in applied.options():
+                if not self._keeps_function(option):
+                    return UNKNOWN
+        return value
+
+    def _keeps_function(self, decorator: Value) -> bool:
+        path = decorator.path if isinstance(decorator, (Symbol, CallResult)) else ""
+        if isinstance(decorator, Partial):
+            return self._keeps_function(decorator.target)
+        if path in _TRANSPARENT:
+            return True
+        api = self.model.db.api(path) if path else None
+        return api is not None and (api.kind.value in ("checkpoint", "transform"))
+
+    # -- symbols and attributes ---------------------------------------------------------------------------------------
+
+    def settle(self, symbol: Symbol) -> Value:
+        """Follow a symbol into the workspace when its module is the user's own."""
+        path = symbol.path
+        if self.model.db.api(path) is not None:
+            return symbol
+        parts = path.split(".")
+        for cut in range(len(parts) - 1, 0, -1):
+            other = self.model.lookup(".".join(parts[:cut]))
+            if other is None:
+                continue
+            if other is self.model and cut == len(parts) - 1 and parts[-1] not in self.model.source.module.bindings:
+                return symbol
+            value: Value = other.exported(parts[cut])
+            for name in parts[cut + 1 :]:
+                value = other.evaluator.attribute(value, name, symbol.site)
+            return value if value is not UNKNOWN else symbol
+        return symbol
+
+    def attribute_expression(self, node: ast.Attribute, scope: Scope, block: Block, frame: Frame) -> Value:
+        """The value of ``a.b``."""
+        base = self.evaluate(node.value, scope, block, frame)
+        site = Site(node, scope, block)
+        return choice([self.attribute(option, node.attr, site) for option in base.options()])
+
+    def attribute(self, base: Value, name: str, site: Site | None) -> Value:
+        """``base.name``."""
+        if isinstance(base, Symbol):
+            return self.settle(Symbol(f"{base.path}.{name}", site=site, model=self.model))
+        if isinstance(base, ClassValue):
+            return self.class_attribute(base, name, bound=False)
+        if isinstance(base, Instance):
+            return self._instance_attribute(base, name)
+        if isinstance(base, EnumMember):
+            if name == "value" or name == "_value_":
+                return base.value
+            if name == "name":
+                return Literal(base.name, site=base.site, model=base.model)
+        if isinstance(base, Partial) and name == "func":
+            return base.target
+        return UNKNOWN
+
+    def class_attribute(self, cls: ClassValue, name: str, bound: bool, depth: int = 0) -> Value:
+        """What a class or one of its bases gives ``name``; ``bound`` when asked through an instance."""
+        model = cls.model or self.model
+        found = cls.scope.bindings.get(name)
+        if not found:
+            if depth > 8 or cls.site is None:
+                return UNKNOWN
+            for base in cls.node.bases:
+                for option in model.evaluator.evaluate(base, cls.site.scope, cls.site.block).options():
+                    if isinstance(option, ClassValue):
+                        value = self.class_attribute(option, name, bound, depth + 1)
+                        if value is not UNKNOWN:
+                            return value
+            return UNKNOWN
+        values: list[Value] = []
+        for binding in found:
+            if binding.kind is BindingKind.FUNCTION:
+                function = binding.block.tree.functions.get(binding.node)  # type: ignore[call-overload]
+                if function is None:
+                    return UNKNOWN
+                values.append(model.evaluator._method(function, cls, bound))
+                continue
+            value = model.evaluator.binding(binding)
+            enum = binding.kind is BindingKind.ASSIGN and model.evaluator.enum_kind(cls)
+            if enum:
+                site = Site(binding.node, binding.scope, binding.block)
+                value = EnumMember(name, value, enum == "string", site=site, model=model)
+            values.append(value)
+        return choice(values)
+
+    def _method(self, function: Function, cls: ClassValue, bound: bool) -> Value:
+        """A function of a class as its instances (``bound``) or the class itself give it; a property is its result."""
+        decorators = {ast.unparse(d) for d in getattr(function.node, "decorator_list", ())}
+        free = "staticmethod" in decorators
+        method = self.definition(function, {}, cls, (bound or "classmethod" in decorators) and not free)
+        if not decorators & _PROPERTIES:
+            return method
+        return call_results.result_of(self, method, [], {}) if bound and isinstance(method, Def) else UNKNOWN
+
+    def enum_kind(self, cls: ClassValue) -> str:
+        """"string" for an enumeration whose members are strings, "plain" for another one, "" for no enumeration."""
+        if cls.site is None:
+            return ""
+        paths = set()
+        for base in cls.node.bases:
+            for option in self.evaluate(base, cls.site.scope, cls.site.block).options():
+                if isinstance(option, Symbol):
+                    paths.add(option.path)
+                elif isinstance(option, ClassValue):
+                    kind = (option.model or self.model).evaluator.enum_kind(option)
+                    if kind:
+                        return kind
+        if not paths & _ENUMS:
+            return ""
+        return "string" if paths & {"builtins.str", "enum.StrEnum"} else "plain"
+
+    def _instance_attribute(self, instance: Instance, name: str) -> Value:
+        self.entered_bodies = True
+        model = instance.cls.model or self.model
+        assigned = model.self_attributes(instance.cls.scope).get(name)
+        if assigned:
+            return choice([model.evaluator.evaluate(v, s, b) for v, s, b in assigned])
+        given = call_results.keyword_given(instance, name)
+        if given is not None and "__init__" not in instance.cls.scope.bindings:
+            return given
+        value = self.class_attribute(instance.cls, name, bound=True)
+        if value is UNKNOWN or instance.call is None:
+            return value
+        if isinstance(value, (Def, Choice)):
+            return value
+        return choice([value, UNKNOWN])  # a dataclass field: the class attribute is its default
+
+
+def _unpacked(value: Value, binding: Binding) -> Value:
+    """What the binding's target takes out of ``value``."""
+    for step in binding.detail:
+        value = UNKNOWN if step is None else operators.item(value, int(str(step)))
+    return value
+
+
+_HANDLERS: dict[type, operators.Handler] = {
+    ast.Name: Evaluator.name,
+    ast.Attribute: Evaluator.attribute_expression,
+    ast.Call: call_results.call,
+    **operators.HANDLERS,
+}

@@ -1,0 +1,333 @@
+"""Everything that may be asked about one file: a façade over facts that are computed once, when first asked for.
+
+A model is a view of a :class:`~jaxpert.syntax.units.SourceFile` at one moment and is thrown away after the next
+edit; the trees, and the facts kept in ``tree.facts``, live on. It reaches other files only through ``lookup``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from jaxpert.jaxdb.schema import JaxTarget
+from jaxpert.model import guards
+from jaxpert.model.evaluate import Evaluator
+from jaxpert.model.values import UNKNOWN, Frame, Symbol, Value, choice
+from jaxpert.syntax.scopes import Binding, Block, Scope, Site, TreeIndex
+from jaxpert.syntax.units import SourceFile
+from jaxpert.text.lines import Position, Range, slice_lines
+
+if TYPE_CHECKING:
+    from jaxpert.jaxdb.load import JaxDb
+    from jaxpert.model.calls import ApiCall, Callees
+    from jaxpert.model.names import NameFacts, NameIndex
+    from jaxpert.model.policies import CustomPolicy, PolicyUse
+    from jaxpert.model.transforms import Checkpoint
+
+Lookup = Callable[[str], "FileModel | None"]
+"""Gives the model of a module by its absolute dotted name; None when it is not one of the workspace."""
+
+T = TypeVar("T")
+
+
+def nothing(module: str) -> FileModel | None:
+    """The lookup of a file that stands alone."""
+    return None
+
+
+class FileModel:
+    """The facts about one file.
+
+    Args:
+        source: the text and its trees.
+        db: what JAX is, in the version that the file will meet.
+        path: where the file is, for messages; may be "".
+        module: its absolute dotted module name, or "".
+        is_package: whether it is an ``__init__.py``.
+        lookup: how to reach other modules.
+        names: the checkpoint names of the whole project, or None when only this file is known.
+        generation: changes whenever another file's exports may have changed.
+    """
+
+    def __init__(
+        self,
+        source: SourceFile,
+        db: JaxDb,
+        path: str = "",
+        module: str = "",
+        is_package: bool = False,
+        lookup: Lookup = nothing,
+        names: NameIndex | None = None,
+        generation: int = 0,
+    ) -> None:
+        self.source = source
+        self.db = db
+        self.path = path
+        self.module = module
+        self.is_package = is_package
+        self.names = names
+        self.generation = generation
+        self.looked_up: set[str] = set()
+        """Modules of the workspace that facts of this file were taken from."""
+        self.evaluator = Evaluator(self)
+        self._lookup = lookup
+        self._other_models: dict[str, FileModel | None] = {}
+        self._exporting: set[str] = set()
+        self._dead: dict[int, bool] = {}
+        self._self_attributes: dict[int, dict[str, list[tuple[ast.expr, Scope, Block]]]] = {}
+
+    # -- text -------------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> JaxTarget:
+        """The JAX that the file will meet."""
+        return self.db.target
+
+    def range_of(self, node: ast.AST) -> Range | None:
+        """Where ``node`` stands; None when its lines were edited since its tree was made."""
+        return self.source.range_of(node)
+
+    def text_of(self, node: ast.AST) -> str:
+        """The source text of ``node`` as the user wrote it, its line breaks folded; "" when it was edited away."""
+        area = self.range_of(node)
+        if area is None:
+            return ""
+        text = slice_lines(self.source.lines, area)
+        return text if area.start.line == area.end.line else " ".join(text.split())
+
+    @cached_property
+    def concerns_jax(self) -> bool:
+        """Whether the text mentions JAX or a library around it at all."""
+        text = self.source.text
+        return any(marker in text for marker in self.db.markers)
+
+    # -- other files ------------------------------------------------------------------------------------------
+
+    def lookup(self, module: str) -> FileModel | None:
+        """The model of another module of the workspace (or of this one), or None."""
+        if module == self.module and module:
+            return self
+        if module not in self._other_models:
+            other = self._lookup(module)
+            self._other_models[module] = other
+            if other is not None:
+                self.looked_up.add(module)
+        return self._other_models[module]
+
+    def absolute(self, module: str, level: int) -> str | None:
+        """The absolute name of ``module`` as written in a ``from`` import with ``level`` leading dots."""
+        if not level:
+            return module
+        parts = self.module.split(".") if self.module else []
+        kept = len(parts) - level + (1 if self.is_package else 0)
+        if not parts or kept < 0:
+            return None
+        return ".".join([*parts[:kept], *([module] if module else [])]) or None
+
+    def exported(self, name: str) -> Value:
+        """The value of a module-level name, as another module sees it."""
+        if name in self._exporting:
+            return UNKNOWN
+        bindings = self.source.module.bindings.get(name)
+        if not bindings:
+            found = self.lookup(f"{self.module}.{name}") if self.is_package and self.module else None
+            return Symbol(found.module) if found is not None else self._star_exported(name)
+        self._exporting.add(name)
+        try:
+            alive = [b for b in bindings if not self.is_dead(b.block)] or bindings
+            return choice([self.evaluator.binding(b) for b in self._last_unconditional(alive)])
+        finally:
+            self._exporting.discard(name)
+
+    def _last_unconditional(self, bindings: list[Binding]) -> list[Binding]:
+        seen: list[Binding] = []
+        for binding in reversed(bindings):
+            seen.append(binding)
+            if binding.block.parent is None:
+                break
+        return seen
+
+    def _star_exported(self, name: str) -> Value:
+        for binding in self.source.module.bindings.get("*", ()):
+            module = self.absolute(str(binding.detail[0]), int(str(binding.detail[1])))
+            if module is None:
+                continue
+            other = self.lookup(module)
+            if other is not None and other is not self:
+                value = other.exported(name)
+                if value is not UNKNOWN:
+                    return value
+            elif self.db.api(f"{module}.{name}") is not None:
+                return Symbol(f"{module}.{name}")
+        return UNKNOWN
+
+    # -- values -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr, scope: Scope, block: Block, frame: Frame | None = None) -> Value:
+        """What ``node`` can be; see :mod:`jaxpert.model.evaluate`."""
+        return self.evaluator.evaluate(node, scope, block, frame)
+
+    def is_dead(self, block: Block) -> bool:
+        """Whether ``block`` does not run, or may not run, on the target JAX."""
+        if block.parent is None:
+            return False
+        known = self._dead.get(id(block))
+        if known is None:
+            self._dead[id(block)] = False  # a check that needs itself decides nothing
+            known = self._dead[id(block)] = guards.is_dead(self, block)
+        return known
+
+    def version_condition(self, test: ast.expr, scope: Scope, block: Block) -> bool | None:
+        """Whether a condition about the JAX version is true; None when ``test`` is not one or is undecided."""
+        return guards.version_condition(self, test, scope, block)
+
+    def scope_of(self, block: Block) -> Scope:
+        """The scope in which the statements of ``block`` run."""
+        for inner in block.enclosing():
+            owner = inner.owner
+            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                return inner.tree.functions[owner].inner
+            if isinstance(owner, ast.ClassDef):
+                return inner.tree.classes.get(owner) or inner.tree.top
+        return block.tree.top
+
+    def self_attributes(self, scope: Scope) -> dict[str, list[tuple[ast.expr, Scope, Block]]]:
+        """What the methods of a class assign to ``self.<name>``."""
+        known = self._self_attributes.get(id(scope))
+        if known is not None:
+            return known
+        found: dict[str, list[tuple[ast.expr, Scope, Block]]] = {}
+        for bindings in list(scope.bindings.values()):
+            for binding in bindings:
+                function = binding.block.tree.functions.get(binding.node)  # type: ignore[call-overload]
+                if function is None or isinstance(function.node, ast.Lambda) or not function.node.args.args:
+                    continue
+                me = function.node.args.args[0].arg
+                for statement, block in function.block.tree.block_of.items():
+                    if not isinstance(statement, ast.Assign) or function.body_block not in tuple(block.enclosing()):
+                        continue
+                    for target in statement.targets:
+                        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+                            found.setdefault(target.attr, []).append((statement.value, self.scope_of(block), block))
+        self._self_attributes[id(scope)] = found
+        return found
+
+    # -- facts of one tree, kept while nothing they depend on changes -------------------------------------------
+
+    def tree_fact(self, tree: TreeIndex, key: str, compute: Callable[[TreeIndex], T]) -> T:
+        """``compute(tree)``, remembered in the tree until module-level names or other files change."""
+        token = (self.source.environment, self.generation, id(self.db))
+        kept = tree.facts.get(key)
+        if isinstance(kept, tuple) and kept[0] == token:
+            return kept[1]  # type: ignore[no-any-return]
+        self.evaluator.entered_bodies = False
+        value = compute(tree)
+        if not self.evaluator.entered_bodies:
+            tree.facts[key] = (token, value)
+        return value
+
+    # -- facts ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def callees(self) -> Callees:
+        """Calls and decorators whose callee is known."""
+        from jaxpert.model.calls import callees
+
+        return callees(self)
+
+    @cached_property
+    def calls(self) -> tuple[ApiCall, ...]:
+        """Every call of a known API, with its arguments bound, and every ``functools.partial`` of one."""
+        from jaxpert.model.calls import api_calls
+
+        return api_calls(self)
+
+    @cached_property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Every application of a checkpoint wrapper: by call, decorator, partial or alias."""
+        from jaxpert.model.transforms import checkpoints
+
+        return checkpoints(self)
+
+    @cached_property
+    def policy_uses(self) -> tuple[PolicyUse, ...]:
+        """Every expression that is given where a remat policy belongs."""
+        from jaxpert.model.policies import policy_uses
+
+        return policy_uses(self)
+
+    @cached_property
+    def custom_policies(self) -> tuple[CustomPolicy, ...]:
+        """Every function of the user's that is used as a policy, once each."""
+        from jaxpert.model.policies import custom_policies
+
+        return custom_policies(self)
+
+    @cached_property
+    def name_facts(self) -> NameFacts:
+        """The checkpoint names tagged and used in this file."""
+        from jaxpert.model.names import name_facts
+
+        return name_facts(self)
+
+    @cached_property
+    def project_names(self) -> NameIndex:
+        """The names of the whole project, with this file's as they are now."""
+        from jaxpert.model.names import NameIndex
+
+        files = dict(self.names.files) if self.names is not None else {}
+        files[self.path] = self.name_facts
+        return NameIndex(files)
+
+    # -- positions to facts -----------------------------------------------------------------------------------
+
+    def site_at(self, position: Position) -> Site | None:
+        """The innermost statement at ``position``, with its scope and block."""
+        unit = self.source.unit_at(position.line)
+        best: tuple[ast.stmt, Block] | None = None
+        for tree in unit.trees:
+            for statement, block in tree.block_of.items():
+                area = self._statement_range(statement)
+                if area is not None and area.contains(position):
+                    if best is None or block.depth >= best[1].depth:
+                        best = (statement, block)
+        if best is None:
+            return None
+        return Site(best[0], self.scope_of(best[1]), best[1])
+
+    def _statement_range(self, statement: ast.stmt) -> Range | None:
+        decorators = getattr(statement, "decorator_list", None)
+        return self.source.range_between(decorators[0] if decorators else statement, statement)
+
+    def symbol_at(self, position: Position) -> tuple[Range, str] | None:
+        """The expression under ``position`` and its dotted path, when it is a library object."""
+        site = self.site_at(position)
+        if site is None:
+            return None
+        smallest: tuple[Range, ast.expr] | None = None
+        for node in ast.walk(site.node):
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                area = self.range_of(node)
+                if area is None or not area.contains(position):
+                    continue
+                if isinstance(node, ast.Attribute):
+                    base = self.range_of(node.value)
+                    if base is not None and base.contains(position) and base.end != position:
+                        continue
+                if smallest is None or area.start >= smallest[0].start:
+                    smallest = (area, node)
+            elif isinstance(node, ast.alias):
+                area = self.range_of(node)
+                if area is not None and area.contains(position) and isinstance(site.node, (ast.Import, ast.ImportFrom)):
+                    module = ""
+                    if isinstance(site.node, ast.ImportFrom):
+                        module = (self.absolute(site.node.module or "", site.node.level) or "") + "."
+                    return area, f"{module}{node.name}"
+        if smallest is None:
+            return None
+        for option in self.evaluate(smallest[1], site.scope, site.block).options():
+            if isinstance(option, Symbol) and not option.path.startswith("builtins."):
+                return smallest[0], option.path
+        return None

@@ -1,0 +1,297 @@
+"""Code that does not run on the JAX at hand, and code that expects to fail.
+
+A version check is decided only when it is certain; a check that asks for the JAX version in a way that cannot
+be decided makes both its arms doubtful, and doubtful code is not reported.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from jaxpert.model.values import Literal, Sequence, Symbol
+from jaxpert.syntax.scopes import BindingKind, Block, Scope
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_VERSION_STRINGS = {"jax.__version__", "jax.version.__version__", "jaxlib.__version__", "jaxlib.version.__version__"}
+_VERSION_TUPLES = {"jax.__version_info__", "jax.version.__version_info__"}
+_VERSION_PARSERS = ("parse", "Version", "LooseVersion", "StrictVersion", "parse_version")
+_SKIPS_IF = {"skipif", "skipIf"}
+_SKIPS_UNLESS = {"skipUnless"}
+_RAISES = {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesWithLiteralMatch", "deprecated_call"}
+_ANCESTORS = {
+    "AssertionError": {"Exception", "BaseException"},
+    "TypeError": {"Exception", "BaseException"},
+    "ValueError": {"Exception", "BaseException"},
+    "AttributeError": {"Exception", "BaseException"},
+    "NotImplementedError": {"RuntimeError", "Exception", "BaseException"},
+    "KeyError": {"LookupError", "Exception", "BaseException"},
+    "IndexError": {"LookupError", "Exception", "BaseException"},
+    "TracerBoolConversionError": {"ConcretizationTypeError", "JAXTypeError", "TypeError", "Exception", "BaseException"},
+    "ConcretizationTypeError": {"JAXTypeError", "TypeError", "Exception", "BaseException"},
+}
+
+
+def version_condition(model: FileModel, test: ast.expr, scope: Scope, block: Block, depth: int = 0) -> bool | None:
+    """Whether ``test`` is true on the target JAX; None when it does not ask, or cannot be decided."""
+    if depth > 6:
+        return None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        known = version_condition(model, test.operand, scope, block, depth + 1)
+        return None if known is None else not known
+    if isinstance(test, ast.BoolOp):
+        parts = [version_condition(model, part, scope, block, depth + 1) for part in test.values]
+        decisive = isinstance(test.op, ast.Or)
+        if decisive in parts:
+            return decisive
+        return None if None in parts else not decisive
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _comparison(model, test, scope, block)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr" and len(test.args) == 2:
+        base = model.evaluate(test.args[0], scope, block)
+        name = test.args[1]
+        if isinstance(base, Symbol) and isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return model.db.exists(f"{base.path}.{name.value}")
+        return None
+    if isinstance(test, ast.Name):
+        found = scope.lookup(test.id)
+        if found and len(found[1]) == 1 and found[1][0].kind is BindingKind.ASSIGN and found[1][0].value is not None:
+            binding = found[1][0]
+            return version_condition(model, found[1][0].value, binding.scope, binding.block, depth + 1)
+    return None
+
+
+def _comparison(model: FileModel, test: ast.Compare, scope: Scope, block: Block) -> bool | None:
+    left = _version_of(model, test.left, scope, block)
+    right = _version_of(model, test.comparators[0], scope, block)
+    if left is None or right is None:
+        return None
+    if not (_mentions_version(model, test.left, scope, block) or _mentions_version(model, test.comparators[0], scope, block)):
+        return None
+    if type(left) is not type(right):
+        return None
+    operator = test.ops[0]
+    less = bool(left < right)  # type: ignore[operator]
+    equal = left == right
+    if isinstance(operator, ast.Lt):
+        return bool(less)
+    if isinstance(operator, ast.LtE):
+        return bool(less or equal)
+    if isinstance(operator, ast.Gt):
+        return not (less or equal)
+    if isinstance(operator, ast.GtE):
+        return not less
+    if isinstance(operator, ast.Eq):
+        return bool(equal)
+    return not equal if isinstance(operator, ast.NotEq) else None
+
+
+def _version_of(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> str | tuple[int, ...] | Version | None:
+    """A side of a version comparison, in the type that Python would compare: str, tuple or parsed version."""
+    value = model.evaluate(node, scope, block)
+    if isinstance(value, Symbol):
+        if value.path in _VERSION_STRINGS:
+            return str(model.target.version)
+        if value.path in _VERSION_TUPLES:
+            return (*model.target.version.release, 0, 0)[:3]
+    if isinstance(value, Literal) and isinstance(value.value, str):
+        return value.value
+    if isinstance(value, Sequence) and value.exact:
+        numbers = [item.value for item in value.items if isinstance(item, Literal) and isinstance(item.value, int)]
+        return tuple(numbers) if len(numbers) == len(value.items) else None
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in _VERSION_PARSERS and len(node.args) == 1:
+            inner = _version_of(model, node.args[0], scope, block)
+            try:
+                return Version(inner) if isinstance(inner, str) else None
+            except InvalidVersion:
+                return None
+        if name == "tuple" and _mentions_version(model, node, scope, block):
+            return model.target.version.release
+    return None
+
+
+def _mentions_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
+    for part in ast.walk(node):
+        if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (part.attr if isinstance(part, ast.Attribute) else part.id):
+            value = model.evaluate(part, scope, block)
+            if isinstance(value, Symbol) and value.path in _VERSION_STRINGS | _VERSION_TUPLES:
+                return True
+    return False
+
+
+def is_dead(model: FileModel, block: Block) -> bool:
+    """Whether a version check keeps ``block`` from running on the target JAX, or leaves that in doubt."""
+    for inner in block.enclosing():
+        owner = inner.owner
+        if isinstance(owner, ast.If) and inner.parent is not None:
+            scope = model.scope_of(inner.parent)
+            known = version_condition(model, owner.test, scope, inner.parent)
+            if known is not None and known is (inner.part == "orelse"):
+                return True
+            if known is None and _mentions_version(model, owner.test, scope, inner.parent):
+                return True
+        elif isinstance(owner, ast.ExceptHandler) and _catches(owner, {"ImportError", "ModuleNotFoundError", "AttributeError"}):
+            if _try_succeeds(model, inner) is True:
+                return True
+        elif isinstance(owner, ast.Try) and inner.part == "body" and owner.handlers:
+            if _imports_exist(model, owner.body, inner) is False:
+                return True
+        elif isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and inner.parent is not None:
+            if owner.decorator_list and _skipped(model, owner.decorator_list, inner.parent):
+                return True
+    return False
+
+
+def _try_succeeds(model: FileModel, handler: Block) -> bool | None:
+    """Whether the ``try`` body whose handler this is can import everything it asks for."""
+    statement = next((s for s, b in handler.tree.block_of.items() if b is handler.parent
+                      and isinstance(s, ast.Try) and handler.owner in s.handlers), None)
+    return _imports_exist(model, statement.body, handler) if statement is not None else None
+
+
+def _imports_exist(model: FileModel, body: Iterable[ast.stmt], block: Block) -> bool | None:
+    """Whether the library names imported in ``body`` exist in the target JAX; None when none is known."""
+    results: list[bool | None] = []
+    for statement in body:
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            results.extend(model.db.exists(f"{statement.module}.{alias.name}") for alias in statement.names)
+        elif isinstance(statement, ast.Import):
+            results.extend(model.db.exists(alias.name) for alias in statement.names)
+        elif isinstance(statement, (ast.Assign, ast.Expr)) and isinstance(statement.value, ast.Attribute):
+            value = model.evaluate(statement.value, model.scope_of(block), block)
+            results.append(model.db.exists(value.path) if isinstance(value, Symbol) else None)
+    if False in results:
+        return False
+    return True if results and None not in results else None
+
+
+def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool:
+    scope = model.scope_of(block)
+    for decorator in decorators:
+        if not isinstance(decorator, ast.Call) or not decorator.args or not isinstance(decorator.func, (ast.Attribute, ast.Name)):
+            continue
+        name = decorator.func.attr if isinstance(decorator.func, ast.Attribute) else decorator.func.id
+        if name not in _SKIPS_IF | _SKIPS_UNLESS:
+            continue
+        known = version_condition(model, decorator.args[0], scope, block)
+        if known is (name in _SKIPS_IF) or (known is None and _mentions_version(model, decorator.args[0], scope, block)):
+            return True
+    return False
+
+
+def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
+    """Whether an earlier ``if <version check>: return`` (or raise, skip) of the same suites stops before ``statement``."""
+    at: ast.AST = statement
+    for inner in block.enclosing():
+        body = _suite_of(inner)
+        scope = model.scope_of(inner)
+        for earlier in body:
+            if earlier is at or getattr(earlier, "lineno", 0) >= getattr(at, "lineno", 0):
+                break
+            if isinstance(earlier, ast.If) and not earlier.orelse and _stops(earlier.body):
+                known = version_condition(model, earlier.test, scope, inner)
+                if known or (known is None and _mentions_version(model, earlier.test, scope, inner)):
+                    return True
+        if inner.owner is None:
+            break
+        at = inner.owner
+    return False
+
+
+def _suite_of(block: Block) -> list[ast.stmt]:
+    if block.owner is None:
+        return block.tree.statements
+    part = "body" if block.part in ("handler",) else block.part
+    suite = getattr(block.owner, part, None)
+    return suite if isinstance(suite, list) else []
+
+
+def _stops(body: list[ast.stmt]) -> bool:
+    last = body[-1]
+    if isinstance(last, (ast.Return, ast.Raise)):
+        return True
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and \
+        ast.unparse(last.value.func).rpartition(".")[2] in ("skip", "skipTest", "exit")
+
+
+def expects_failure(model: FileModel, block: Block, exceptions: Iterable[str]) -> bool:
+    """Whether code in ``block`` is written to meet one of ``exceptions``.
+
+    That is so inside ``pytest.raises``/``assertRaises…`` or a ``try`` that catches it, and anywhere in a function
+    that holds such a block: a test builds the faulty object first and triggers the failure inside the block.
+    """
+    wanted = set(exceptions)
+    if not wanted:
+        return False
+    for inner in block.enclosing():
+        if _expecting(inner, wanted):
+            return True
+    function: Block | None = None
+    for inner in block.enclosing():  # the outermost function around: the whole test
+        if isinstance(inner.owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = inner
+    if function is None:
+        return False
+    tree = function.tree
+    return any(
+        _expecting(inner, wanted)
+        for inner in {id(b): b for b in tree.block_of.values()}.values()
+        if function in tuple(inner.enclosing())
+    )
+
+
+def expected_names(model: FileModel, exceptions: Iterable[str]) -> Iterator[str]:
+    """Names used, at module level, inside blocks that expect one of ``exceptions``."""
+    wanted = set(exceptions)
+    for tree in model.source.trees():
+        for statement, block in tree.block_of.items():
+            if block.owner is not None and _expecting(block, wanted):
+                for node in ast.walk(statement):
+                    if isinstance(node, ast.Name):
+                        yield node.id
+
+
+def _expecting(block: Block, exceptions: set[str]) -> bool:
+    owner = block.owner
+    if block.part != "body":
+        return False
+    if isinstance(owner, (ast.With, ast.AsyncWith)):
+        return any(_raises(item.context_expr, exceptions) for item in owner.items)
+    if isinstance(owner, ast.Try):
+        return any(_catches(handler, exceptions) for handler in owner.handlers)
+    return False
+
+
+def _raises(context: ast.expr, exceptions: set[str]) -> bool:
+    if not isinstance(context, ast.Call):
+        return False
+    name = context.func.attr if isinstance(context.func, ast.Attribute) else getattr(context.func, "id", "")
+    if name not in _RAISES:
+        return name == "suppress" and any(_names(arg) & _wider(exceptions) for arg in context.args)
+    if not context.args:
+        return True
+    return bool(_names(context.args[0]) & _wider(exceptions)) or not _names(context.args[0])
+
+
+def _catches(handler: ast.ExceptHandler, exceptions: set[str]) -> bool:
+    return handler.type is None or bool(_names(handler.type) & _wider(exceptions))
+
+
+def _names(node: ast.expr) -> set[str]:
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return {part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "") for part in parts} - {""}
+
+
+def _wider(exceptions: set[str]) -> set[str]:
+    """``exceptions`` and the classes that catch them too."""
+    wide = set(exceptions)
+    for name in exceptions:
+        wide |= _ANCESTORS.get(name, {"Exception", "BaseException"})
+    return wide

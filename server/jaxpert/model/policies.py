@@ -1,0 +1,195 @@
+"""Remat policies: where they are given, what they are, and what a custom one returns for each primitive."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxpert.model.calls import Argument
+from jaxpert.model.paths import ends_of
+from jaxpert.model.values import ClassValue, Def, Instance, Partial, Value
+from jaxpert.syntax.scopes import Block
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PolicyUse:
+    """An expression given where a policy belongs. ``takes_bools``: the place accepts only bool results."""
+
+    argument: Argument
+    value: Value
+    takes_bools: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """One thing that a policy returns: the value, and the expression in the policy that gives it."""
+
+    value: Value
+    node: ast.expr
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CustomPolicy:
+    """A function, lambda, method or callable object used as a policy.
+
+    Attributes:
+        value: the function that runs.
+        given: how many leading positional parameters are already given (``self``, partial).
+        given_names: keywords already given through ``functools.partial``.
+        uses: where it is given as a policy, in the file being checked.
+        model: the model of the file that defines it, which may be another file.
+    """
+
+    value: Def
+    given: int
+    given_names: frozenset[str]
+    uses: tuple[PolicyUse, ...]
+    model: FileModel
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        owner = self.value.owner
+        return f"{owner.node.name}.{self.value.name}" if owner is not None else self.value.name
+
+    @property
+    def kind(self) -> str:
+        """"generator" or "coroutine" when calling it never gives a decision; else "function"."""
+        if self.value.function.is_generator:
+            return "generator"
+        return "coroutine" if isinstance(self.value.function.node, ast.AsyncFunctionDef) else "function"
+
+    @property
+    def primitive(self) -> ast.arg | None:
+        """The parameter that receives the primitive; None when ``*args`` does or nothing can."""
+        arguments = self.value.function.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        return positional[self.given] if self.given < len(positional) else None
+
+
+def policy_uses(model: FileModel) -> tuple[PolicyUse, ...]:
+    """Every expression of the file that is given as a policy, once each."""
+    found: list[PolicyUse] = []
+    seen: set[int] = set()
+    for call in model.calls:
+        given: list[tuple[Argument, bool]] = []
+        policy = call.role("policy")
+        if policy is not None:
+            given.append((policy, False))
+        if "policies_as_varargs" in call.api.traits:
+            given.extend((argument, True) for argument in (*call.arguments.values(), *call.varargs))
+        for argument, takes_bools in given:
+            if argument.model is model and id(argument.node) not in seen and not model.is_dead(argument.site.block):
+                seen.add(id(argument.node))
+                found.append(PolicyUse(argument, argument.value, takes_bools))
+    for checkpoint in model.checkpoints:  # decorators whose factory call is not a plain call site
+        policy = checkpoint.role("policy")
+        if policy is not None and policy.model is model and id(policy.node) not in seen:
+            seen.add(id(policy.node))
+            found.append(PolicyUse(policy, policy.value))
+    return tuple(found)
+
+
+def custom_policies(model: FileModel) -> tuple[CustomPolicy, ...]:
+    """Every function used as a policy in this file, with all its uses."""
+    uses: dict[int, list[PolicyUse]] = {}
+    functions: dict[int, tuple[Def, int, frozenset[str]]] = {}
+    for use in model.policy_uses:
+        for option in use.value.options():
+            function = callable_behind(model, option)
+            if function is None:
+                continue
+            key = id(function[0].function)
+            functions.setdefault(key, function)
+            uses.setdefault(key, []).append(use)
+    return tuple(
+        CustomPolicy(value, given, names, tuple(uses[key]), value.model or model)
+        for key, (value, given, names) in functions.items()
+    )
+
+
+def callable_behind(model: FileModel, value: Value) -> tuple[Def, int, frozenset[str]] | None:
+    """The function that runs when ``value`` is called, and how many parameters are given already."""
+    given = 0
+    names: set[str] = set()
+    while isinstance(value, Partial):
+        if value.open:
+            return None
+        given += len(value.args)
+        names |= set(value.keywords)
+        value = value.target
+    if isinstance(value, Instance) and value.call is not None:
+        method = (value.model or model).evaluator.attribute(value, "__call__", None)
+        if not isinstance(method, Def):
+            return None
+        value = method
+    if isinstance(value, Def):
+        return value, given + (1 if value.bound else 0), frozenset(names)
+    return None
+
+
+def results(policy: CustomPolicy) -> Iterator[Result]:
+    """Everything that the policy returns by a ``return`` (or a lambda's body) that can be reached."""
+    model = policy.model
+    function = policy.value.function
+    node = function.node
+    if policy.kind != "function":
+        return
+    frame = policy.value.frame
+    if isinstance(node, ast.Lambda):
+        yield from _parts(model, node.body, function.body_block, policy)
+        return
+    ends = ends_of(node.body, node, model.evaluator.condition(function.inner, function.body_block, frame))
+    blocks = dict(function.returns)
+    for returned in ends.returns:
+        block = blocks.get(returned)
+        if returned.value is not None and block is not None and not model.is_dead(block):
+            yield from _parts(model, returned.value, block, policy)
+
+
+def _parts(model: FileModel, node: ast.expr, block: Block, policy: CustomPolicy) -> Iterator[Result]:
+    """Split conditional expressions, so that each result points at its own expression."""
+    if isinstance(node, ast.IfExp):
+        yield from _parts(model, node.body, block, policy)
+        yield from _parts(model, node.orelse, block, policy)
+        return
+    value = model.evaluate(node, policy.value.function.inner, block, policy.value.frame)
+    for option in value.options():
+        yield Result(option, node, block)
+
+
+def falls_after(policy: CustomPolicy) -> ast.stmt | None:
+    """The last statement through which the policy reaches its end without a return; None when it never does.
+
+    Bare ``return`` statements count: they return None as well.
+    """
+    node = policy.value.function.node
+    if isinstance(node, ast.Lambda) or policy.kind != "function":
+        return None
+    model = policy.model
+    function = policy.value.function
+    ends = ends_of(node.body, node, model.evaluator.condition(function.inner, function.body_block, policy.value.frame))
+    if ends.falls is not None:
+        if _is_stub(node):
+            return None
+        return node.body[-1]
+    return next((returned for returned in ends.returns if returned.value is None), None)
+
+
+def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A body that is only a docstring, ``...`` or ``pass``: an abstract or unfinished function."""
+    return all(
+        isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in node.body
+    )
+
+
+def class_given_as_policy(value: Value) -> ClassValue | None:
+    """The class, when the class itself is given where one of its objects belongs."""
+    return value if isinstance(value, ClassValue) else None

@@ -1,0 +1,49 @@
+"""Sentences that several rules say about the JAX at hand, so that they say them alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from jaxpert.rulekit.rule import Severity
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_TYPED_RESULTS = Version("0.7.1")
+_REMAT3_ASKS = Version("0.12.0")
+
+
+def raises(model: FileModel, when: str, exception: str, text: str) -> str:
+    """What JAX does: "JAX 0.12.0 raises when this is differentiated:" and the exception below it."""
+    return f"JAX {model.target.version} raises {when}:\n    {exception}: {text}".rstrip(": ")
+
+
+def silent(model: FileModel, what: str) -> str:
+    """What JAX does without a word: "JAX 0.12.0 says nothing: …"."""
+    return f"JAX {model.target.version} says nothing: {what}"
+
+
+def bad_policy_result(model: FileModel, got: str, unmatched: bool = False) -> tuple[str, Severity, tuple[str, ...]]:
+    """Consequence, severity and exceptions of a policy result that is no decision.
+
+    ``unmatched``: the result is what the policy gives for primitives that it does not name. Measured on 0.4.30 to
+    0.12.0.1: raised when the function is differentiated; an AssertionError without text before 0.7.1. Under
+    ``jax_remat3`` custom policies are asked only about matrix products, convolutions and names, and before 0.11
+    about nothing, so a bad result for other primitives goes unnoticed.
+    """
+    if model.target.remat3 and (unmatched or model.target.version < _REMAT3_ASKS):
+        return (
+            silent(model, "with jax_remat3 a custom policy is not asked about most primitives, so the mistake goes unnoticed"),
+            Severity.WARNING,
+            (),
+        )
+    if model.target.version < _TYPED_RESULTS:
+        consequence = raises(model, "when this is differentiated", "AssertionError", "(without any text)")
+        return consequence, Severity.ERROR, ("AssertionError",)
+    text = (
+        "Value returned by a remat policy should be a bool or `ad_checkpoint.Recompute`, "
+        f"`ad_checkpoint.Saveable` or `ad_checkpoint.Offloadable(...)`. Got {got}."
+    )
+    return raises(model, "when this is differentiated", "TypeError", text), Severity.ERROR, ("TypeError",)

@@ -1,0 +1,120 @@
+"""A policy asks for a checkpoint name that no value has.
+
+## What it finds
+
+A literal name given to `save_only_these_names`, `save_and_offload_only_these_names` or
+`save_any_names_but_these`, when no `checkpoint_name` of the whole project tags a value with it, and one tags a
+value with a name so similar that it must be the one that was meant. All files of the project are looked at, with
+unsaved changes.
+
+## Why it matters
+
+JAX never checks names. The value is recomputed on the backward pass instead of saved (or saved instead of
+recomputed), and the only sign of it is a slower step or a higher peak of memory.
+
+## In which versions
+
+All, with `jax_remat3` on or off.
+
+## What to write instead
+
+The name as it is written in the tag. The fix changes the policy; renaming the tag is up to you.
+
+## Known limits
+
+Silent when a tag of the project is computed in a way that could give this name (a variable, an f-string), when
+the literal is given to a `…checkpoint_name=` keyword, and when no similar tag exists: the tag may be in a
+library.
+
+## Source
+
+Measured on 0.4.30 to 0.12.0.1 with `print_saved_residuals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxpert.fixing import verbs
+from jaxpert.model.file_model import FileModel
+from jaxpert.model.names import NameIndex, NamePlace
+from jaxpert.model.speech import silent
+from jaxpert.rulekit.rule import Example, Finding, Fix, Related, Rule, Safety, Severity, Silent
+from jaxpert.text.lines import slice_lines
+
+NAME = "unknown-checkpoint-name"
+
+
+def check(model: FileModel) -> Iterator[Finding]:
+    """Names used by policies in this file that no tag of the project can have."""
+    uses = [use for use in model.name_facts.uses if use.text and use.path == model.path and use.range is not None]
+    if not uses:
+        return
+    index = model.project_names
+    for use in uses:
+        if index.may_be_tagged(use.text):
+            continue
+        near = index.nearest(use.text)
+        if near is not None and use.range is not None:
+            yield Finding(
+                NAME,
+                use.range,
+                f'no value is named "{use.text}": {_effect(use)}; the nearest name is "{near}"',
+                Severity.WARNING,
+                silent(model, f'"{use.text}" matches nothing'),
+                tuple(_tags(index, near, model.path)),
+                data=(("near", near),),
+            )
+
+
+def _effect(use: NamePlace) -> str:
+    if use.policy.endswith("save_any_names_but_these"):
+        return "the policy saves every named value"
+    return "what was meant is recomputed instead of kept"
+
+
+def _tags(index: NameIndex, name: str, path: str) -> Iterator[Related]:
+    found = [tag for tag in index.tags() if tag.text == name and tag.range is not None]
+    for tag in found[:3]:
+        assert tag.range is not None
+        yield Related(tag.range, f'a value is named "{name}" here', "" if tag.path == path else tag.path)
+
+
+def fix(model: FileModel, finding: Finding) -> Fix | None:
+    """Write the nearest name, in the quotes that are there."""
+    near = finding.datum("near")
+    written = slice_lines(model.source.lines, finding.range)
+    quote = written[-1:]
+    if quote not in ("'", '"') or written != f"{quote}{written[1:-1]}{quote}" or "\\" in written or quote in near:
+        return None
+    edits = verbs.replace_expression(model.source.lines, finding.range, f"{quote}{near}{quote}")
+    return Fix(f'Rename to "{near}"', Safety.UNSAFE, edits) if edits else None
+
+
+_BAD = '''\
+import jax
+import jax.numpy as jnp
+from jax._src.ad_checkpoint import saved_residuals
+from jax.ad_checkpoint import checkpoint_name
+
+policy = jax.checkpoint_policies.save_only_these_names("attn_output")
+
+
+def loss(w, x):
+    return jnp.sum(jnp.sin(checkpoint_name(jnp.cos(x @ w), "attn_out")))
+
+
+residuals = saved_residuals(jax.checkpoint(loss, policy=policy), jnp.ones((3, 3)), jnp.ones((2, 3)))
+computed = [source for _, source in residuals if "argument" not in source]
+'''
+
+RULE = Rule(
+    code="JXP301",
+    name=NAME,
+    severity=Severity.WARNING,
+    since="0.1.0",
+    doc=__doc__,
+    examples=(Example(bad=_BAD, good=_BAD.replace('"attn_output"', '"attn_out"'), proof=Silent("not computed")),),
+    check=check,
+    fix=fix,
+)

@@ -1,0 +1,231 @@
+"""A remat policy returns something that is neither a bool nor a rematerialization case.
+
+## What it finds
+
+A policy one of whose results is an int, a string, `None` written out, a tuple, list or set, a NumPy or JAX bool,
+an array, a generator or coroutine, or a call of `Saveable` or `Recompute`, which are objects and not classes.
+
+## Why it matters
+
+JAX accepts `True`, `False`, `Saveable`, `Recompute` and `Offloadable(src=…, dst=…)`, and nothing that merely
+looks like them. `np.any(…)` gives a `numpy.bool_`, which is refused; `jnp.any(…)` gives a tracer. JAX raises when
+the function is differentiated:
+
+    TypeError: Value returned by a remat policy should be a bool or `ad_checkpoint.Recompute`,
+    `ad_checkpoint.Saveable` or `ad_checkpoint.Offloadable(...)`. Got 1 of type <class 'int'>.
+
+## In which versions
+
+All. Before 0.7.1 it is an `AssertionError` without any text. With `jax_remat3` on, custom policies are not asked
+about most primitives, so the mistake goes unnoticed.
+
+## What to write instead
+
+A comparison, `bool(…)` around a NumPy value, Python's own `any(…)` and `all(…)`, or one of the three cases.
+
+## Known limits
+
+Results whose type cannot be known without running the policy are not reported; neither is `a and b` unless the
+value that comes out is known. Instances of `Saveable` and `Recompute` reached through another library are taken
+for what they are.
+
+## Source
+
+`jax/_src/interpreters/partial_eval.py`; measured on 0.4.30 to 0.12.0.1.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxpert.fixing import verbs
+from jaxpert.jaxdb.schema import ApiKind
+from jaxpert.model.file_model import FileModel
+from jaxpert.model.policies import CustomPolicy, Result, results
+from jaxpert.model.speech import bad_policy_result, raises
+from jaxpert.model.values import CallResult, Def, EnumMember, Literal, Sequence, Table, Typed, Value
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+
+NAME = "policy-returns-non-bool"
+
+_NUMPY_BOOLS = {
+    "bool_", "bool", "any", "all", "logical_and", "logical_or", "logical_not", "equal", "not_equal", "isin", "greater",
+    "less", "greater_equal", "less_equal", "array_equal", "array", "asarray", "isclose", "in1d", "isfinite",
+}
+_PYTHON_BOOLS = {"array_equal", "allclose", "isscalar", "iterable", "issubdtype", "may_share_memory", "shares_memory"}
+_BAD_TYPES = {
+    "int", "str", "float", "number", "list", "tuple", "set", "frozenset", "generator", "coroutine", "None", "range",
+    "iterator", "map", "filter", "zip", "enumerate", "type",
+}
+
+
+def check(model: FileModel) -> Iterator[Finding]:
+    """Results of policies that are no decision."""
+    for policy in model.custom_policies:
+        if policy.kind != "function":
+            yield from _never_decides(model, policy)
+            continue
+        for result in results(policy):
+            wrong = _wrong(model, result.value)
+            if wrong is not None:
+                yield from _report(model, policy, result, *wrong)
+
+
+def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
+    """What is returned in words, as JAX would print it, and what to write; None when it is or may be fine."""
+    if isinstance(value, Literal) and not isinstance(value.value, bool):
+        kind = type(value.value).__name__
+        advice = f"return `{bool(value.value)}`" if isinstance(value.value, (int, float)) or value.value is None else "return True or False"
+        shown = "None" if value.value is None else f"{article(kind)} {kind}"
+        return shown, f"{value.value} of type <class '{kind}'>", advice
+    if isinstance(value, EnumMember):
+        return f"the enumeration member `{value.name}`", f"{value.name}", "return True or False"
+    if isinstance(value, Sequence):
+        return f"a {value.kind}", f"… of type <class '{value.kind}'>", "return True or False"
+    if isinstance(value, Table):
+        return "a dict", "… of type <class 'dict'>", "return True or False"
+    if isinstance(value, Def):
+        return "a function", "… of type <class 'function'>", f"call it: `{value.name}(…)`" if value.name != "lambda" else "return its result"
+    if isinstance(value, Typed) and value.type in _BAD_TYPES:
+        shown = "None" if value.type == "None" else f"{article(value.type)} {value.type}"
+        return shown, f"… of type <class '{value.type}'>", "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False"
+    if isinstance(value, CallResult):
+        return _wrong_call(model, value)
+    return None
+
+
+def _wrong_call(model: FileModel, value: CallResult) -> tuple[str, str, str] | None:
+    path = value.path
+    api = model.db.api(path)
+    name = path.rpartition(".")[2]
+    if api is not None and api.kind is ApiKind.SENTINEL:
+        return f"`{name}()`, but `{name}` is already the object", "", f"return `{name}` without parentheses"
+    module = path.partition(".")[0]
+    if module == "numpy" and path.count(".") == 1 and name in _NUMPY_BOOLS and name not in _PYTHON_BOOLS:
+        return "a NumPy value", "… of type <class 'numpy.bool'>", "wrap it in `bool(…)`"
+    if path.startswith("jax.numpy.") and name in _NUMPY_BOOLS:
+        return "a JAX array", "… of type <class 'jaxlib._jax.ArrayImpl'>", "use Python's own `any`, `all` and `in`"
+    return None
+
+
+def article(word: str) -> str:
+    """"a" or "an"."""
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def _report(model: FileModel, policy: CustomPolicy, result: Result, shown: str, printed: str, advice: str) -> Iterator[Finding]:
+    here = policy.model is model
+    where = model.range_of(result.node if here else policy.uses[0].argument.node)
+    if where is None:
+        return
+    consequence, severity, exceptions = bad_policy_result(model, printed)
+    if not printed:
+        name = shown.split("`")[1][:-2]
+        consequence = raises(model, "when this is differentiated", "TypeError", f"'{name}Type' object is not callable")
+        exceptions = ("TypeError",)
+    yield Finding(
+        NAME, where, f"policy `{policy.name}` returns {shown}: JAX raises at the first `grad`; {advice}", severity, consequence,
+        tuple(_related(model, policy, result, here)), exceptions=exceptions,
+    )
+
+
+def _never_decides(model: FileModel, policy: CustomPolicy) -> Iterator[Finding]:
+    here = policy.model is model
+    where = model.range_of(policy.uses[0].argument.node)
+    if where is None:
+        return
+    consequence, severity, exceptions = bad_policy_result(model, f"… of type <class '{policy.kind}'>")
+    word = "is a generator: it contains `yield`" if policy.kind == "generator" else "is `async`"
+    definition = policy.model.range_of(policy.value.function.node)
+    related = (Related(definition, f"`{policy.name}` is defined here", "" if here else policy.model.path),) if definition else ()
+    yield Finding(
+        NAME, where, f"policy `{policy.name}` {word}, so calling it never gives a decision: JAX raises at the first `grad`; "
+        "write a plain function that returns True or False", severity, consequence, related, exceptions=exceptions,
+    )
+
+
+def _related(model: FileModel, policy: CustomPolicy, result: Result, here: bool) -> Iterator[Related]:
+    if not here:
+        area = policy.model.range_of(result.node)
+        if area is not None:
+            yield Related(area, "this is what it returns", policy.model.path)
+        return
+    for use in policy.uses:
+        area = model.range_of(use.argument.node)
+        if area is not None:
+            yield Related(area, f"`{policy.name}` is used as a policy here")
+
+
+def fix(model: FileModel, finding: Finding) -> Fix | None:
+    """Drop the parentheses, write the bool, or wrap in ``bool(…)``."""
+    for policy in model.custom_policies:
+        if policy.model is not model:
+            continue
+        for result in results(policy):
+            if model.range_of(result.node) != finding.range or _wrong(model, result.value) is None:
+                continue
+            value = result.value
+            lines = model.source.lines
+            if isinstance(value, CallResult):
+                if "without parentheses" in finding.message and isinstance(result.node, ast.Call):
+                    edits = verbs.replace_expression(lines, finding.range, model.text_of(result.node.func))
+                    return Fix("Remove the parentheses", Safety.SAFE, edits) if edits else None
+                edits = verbs.wrap_call(lines, finding.range, "bool")
+                safe = Safety.SAFE if value.path.startswith("numpy.") else Safety.UNSAFE
+                return Fix("Wrap in `bool(…)`", safe, edits) if edits else None
+            if isinstance(value, Literal) and (value.value is None or isinstance(value.value, (int, float))) \
+                    and isinstance(result.node, ast.Constant):
+                edits = verbs.replace_expression(lines, finding.range, str(bool(value.value)))
+                return Fix(f"Return `{bool(value.value)}`", Safety.SAFE, edits) if edits else None
+    return None
+
+
+_BAD = '''\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def keep_dots(prim, *_, **__):
+    return np.any([prim.name == "dot_general"])
+
+
+def loss(w, x):
+    return jnp.sum(jnp.sin(x @ w))
+
+
+STAGE = "decorate"
+loss_remat = jax.checkpoint(loss, policy=keep_dots)
+STAGE = "grad"
+jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
+'''
+
+RULE = Rule(
+    code="JXP203",
+    name=NAME,
+    severity=Severity.ERROR,
+    since="0.1.0",
+    doc=__doc__,
+    examples=(
+        Example(
+            bad=_BAD,
+            good=_BAD.replace('np.any([prim.name == "dot_general"])', 'bool(np.any([prim.name == "dot_general"]))'),
+            proof=Raises("TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False),
+        ),
+        Example(
+            bad=_BAD.replace('np.any([prim.name == "dot_general"])', '1 if prim.name == "dot_general" else 0'),
+            good=_BAD.replace('np.any([prim.name == "dot_general"])', 'prim.name == "dot_general"'),
+            proof=Raises("TypeError", "of type <class 'int'>", "grad", since="0.7.1", remat3=False),
+        ),
+        Example(
+            bad=_BAD.replace('    return np.any([prim.name == "dot_general"])', '    return Saveable() if prim.name == "dot_general" else False')
+            .replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
+            good=_BAD.replace('    return np.any([prim.name == "dot_general"])', '    return Saveable if prim.name == "dot_general" else False')
+            .replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
+            proof=Raises("TypeError", "object is not callable", "grad", remat3=False),
+        ),
+    ),
+    check=check,
+    fix=fix,
+)

@@ -1,0 +1,200 @@
+"""A remat policy cannot take the arguments that JAX passes.
+
+## What it finds
+
+A function given as a remat policy that does not accept `(prim, *avals, **params)`: it lacks `**params` or
+`*avals`, has required parameters that nothing fills, or none for the primitive. Parameters given earlier through
+`functools.partial`, and `self`, are not counted.
+
+## Why it matters
+
+JAX calls the policy once for every primitive of the differentiated function, with the primitive, one abstract
+value for each operand, and the primitive's parameters as keywords. Their number and names differ from primitive
+to primitive, so a fixed signature fits some and not others:
+
+    TypeError: policy() got an unexpected keyword argument 'dimension_numbers'
+
+## In which versions
+
+All; raised when the function is differentiated. With `jax_remat3` on, custom policies are asked about few
+primitives, and the error comes only when one of those occurs.
+
+## What to write instead
+
+`def policy(prim, *_, **params):`, or `**_` when the parameters are not looked at.
+
+## Known limits
+
+Functions whose decorators may change the signature are not reported. A keyword parameter of your own that has a
+default is accepted, although a primitive's parameter of the same name will overwrite it.
+
+## Source
+
+The policy is called in `jax/_src/interpreters/partial_eval.py`. Measured on 0.4.30 to 0.12.0.1. The public error
+page suggests `lambda prim, inner_axis, *args: …`; JAX never calls a policy that way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxpert.fixing import verbs
+from jaxpert.model.file_model import FileModel
+from jaxpert.model.policies import CustomPolicy
+from jaxpert.model.speech import raises, silent
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.text.lines import Range
+
+NAME = "policy-signature"
+
+
+def check(model: FileModel) -> Iterator[Finding]:
+    """Policies whose parameters cannot take every call."""
+    for policy in model.custom_policies:
+        lacking = _lacking(policy)
+        if not lacking:
+            continue
+        here = policy.model is model
+        where = _signature_range(model, policy) if here else model.range_of(policy.uses[0].argument.node)
+        if where is None:
+            continue
+        if model.target.remat3:
+            consequence, severity = silent(model, "with jax_remat3 it fails only for the primitives that are asked about"), Severity.WARNING
+        else:
+            consequence, severity = raises(model, "when this is differentiated", "TypeError", _error_text(policy, lacking)), Severity.ERROR
+        yield Finding(
+            NAME,
+            where,
+            f"policy `{policy.name}` {lacking}, but JAX calls it as `policy(prim, *avals, **params)`: it raises at the "
+            f"first `grad`; write `{_corrected(policy)}`",
+            severity,
+            consequence,
+            tuple(_related(model, policy, here)),
+            exceptions=("TypeError",),
+        )
+
+
+def _lacking(policy: CustomPolicy) -> str:
+    """What the signature lacks, as the end of a sentence; "" when it fits every call."""
+    if policy.value.function.node.args.kwarg is None and policy.value.function.node.args.vararg is None:
+        if policy.primitive is None:
+            return "takes no primitive"
+    arguments = policy.value.function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args][policy.given :]
+    required = positional[: len(positional) - len(arguments.defaults)] if len(arguments.defaults) < len(positional) else []
+    required = [a for a in required if a.arg not in policy.given_names]
+    if policy.primitive is None and arguments.vararg is None:
+        return "takes no primitive"
+    lacks = []
+    if arguments.vararg is None:
+        lacks.append("`*avals`")
+    if arguments.kwarg is None:
+        lacks.append("`**params`")
+    if lacks:
+        return f"does not take {' and '.join(lacks)}"
+    if len(required) > 2:
+        return f"requires {len(required)} positional arguments"
+    unfilled = [a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is None and a.arg not in policy.given_names]
+    if unfilled:
+        return f"requires the keyword `{unfilled[0]}`"
+    return ""
+
+
+def _error_text(policy: CustomPolicy, lacking: str) -> str:
+    name = "<lambda>" if policy.value.name == "lambda" else policy.value.name
+    if "**params" in lacking:
+        return f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
+    return f"{name}() takes a fixed number of positional arguments, but primitives have one, two or more operands"
+
+
+def _corrected(policy: CustomPolicy) -> str:
+    first = policy.primitive.arg if policy.primitive is not None else "prim"
+    kwarg = policy.value.function.node.args.kwarg
+    params = kwarg.arg if kwarg is not None else "_" if policy.value.function.node.args.vararg is not None else "__"
+    if policy.value.name == "lambda":
+        return f"lambda {first}, *_, **{params}: …"
+    start = "self, " if policy.value.bound else ""
+    return f"def {policy.value.name}({start}{first}, *_, **{params})"
+
+
+def _signature_range(model: FileModel, policy: CustomPolicy) -> Range | None:
+    """The parameters, from the first to the last; the whole lambda or ``def`` line when there are none."""
+    node = policy.value.function.node
+    arguments = node.args
+    parameters: list[ast.AST] = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    if parameters:
+        ordered = sorted(parameters, key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
+        return model.source.range_between(ordered[0], ordered[-1])
+    if isinstance(node, ast.Lambda):
+        return model.range_of(node)
+    whole = model.range_of(node)
+    if whole is None:
+        return None
+    text = model.source.lines[whole.start.line].rstrip()
+    return Range(whole.start, whole.start._replace(column=len(text)))
+
+
+def _related(model: FileModel, policy: CustomPolicy, here: bool) -> Iterator[Related]:
+    if not here:
+        area = _signature_range(policy.model, policy)
+        if area is not None:
+            yield Related(area, f"`{policy.name}` is defined here", policy.model.path)
+        return
+    for use in policy.uses:
+        area = model.range_of(use.argument.node)
+        if area is not None:
+            yield Related(area, f"`{policy.name}` is used as a policy here")
+
+
+def fix(model: FileModel, finding: Finding) -> Fix | None:
+    """Add ``*_`` and ``**_`` where they are missing; only when nothing else is wrong with the parameters."""
+    for policy in model.custom_policies:
+        if policy.model is not model or _signature_range(model, policy) != finding.range:
+            continue
+        arguments = policy.value.function.node.args
+        extra = [*arguments.posonlyargs, *arguments.args][policy.given + 1 :]
+        definition = model.range_of(policy.value.function.node)
+        if definition is None or policy.primitive is None or extra or "requires" in finding.message:
+            return None
+        edits = verbs.add_parameters(model.source.lines, definition)
+        return Fix(f"Let `{policy.name}` take `*_` and `**_`", Safety.SAFE, edits) if edits else None
+    return None
+
+
+_BAD = '''\
+import jax
+import jax.numpy as jnp
+
+
+def keep_dots(prim, *_):
+    return prim.name == "dot_general"
+
+
+def loss(w, x):
+    return jnp.sum(jnp.sin(x @ w))
+
+
+STAGE = "decorate"
+loss_remat = jax.checkpoint(loss, policy=keep_dots)
+STAGE = "grad"
+jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
+'''
+
+RULE = Rule(
+    code="JXP201",
+    name=NAME,
+    severity=Severity.ERROR,
+    since="0.1.0",
+    doc=__doc__,
+    examples=(
+        Example(
+            bad=_BAD,
+            good=_BAD.replace("prim, *_)", "prim, *_, **__)"),
+            proof=Raises("TypeError", "got an unexpected keyword argument", "grad"),
+        ),
+    ),
+    check=check,
+    fix=fix,
+)

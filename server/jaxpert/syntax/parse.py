@@ -1,0 +1,49 @@
+"""Text to tree, without ever raising."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+
+from jaxpert.text.columns import from_utf8
+from jaxpert.text.lines import Range, range_at, split_lines
+
+MAX_LINES = 60_000
+"""Longer files are not analysed: nothing written by hand is that long."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """Why a text has no tree: one sentence, and where. ``total`` when nothing at all could be read."""
+
+    message: str
+    range: Range
+    total: bool = False
+
+
+def parse(text: str) -> ast.Module | SyntaxProblem:
+    """The tree of ``text``, or what is wrong with it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        return SyntaxProblem(error.msg or "invalid syntax", _range_of(error, text))
+    except (RecursionError, MemoryError):
+        return SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), total=True)
+    except ValueError as error:  # a null character
+        return SyntaxProblem(str(error), range_at(0, 0, 0, 0), total=True)
+
+
+def _range_of(error: SyntaxError, text: str) -> Range:
+    lines = split_lines(text)
+    line = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
+    # CPython counts this offset in code points for str input, but in bytes for some tokenizer errors.
+    column = min(max((error.offset or 1) - 1, 0), len(lines[line].rstrip("\r\n")))
+    return range_at(line, column, line, column)
+
+
+def column_of(lines: list[str], line: int, utf8_column: int) -> int:
+    """Code-point column of ast's byte column on zero-based ``line``."""
+    return from_utf8(lines[line], utf8_column) if line < len(lines) else utf8_column

@@ -1,0 +1,580 @@
+"""Scopes, bindings, blocks and call sites of one tree. Knows Python, not JAX.
+
+One walk over a tree collects everything that the model asks for later. Names are looked up with Python's
+rules (class bodies are skipped from inside functions), and :func:`reaching` says which of several bindings of
+a name a use may see: of ``p = a``, ``p = b``, ``use(p)`` only the second.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Callable, Iterable, Iterator
+from typing import Union
+
+FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
+DefNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+
+
+class BindingKind(enum.Enum):
+    """How a name came to be."""
+
+    IMPORT = enum.auto()  # import a.b, import a.b as c; detail: the dotted path bound
+    FROM_IMPORT = enum.auto()  # from m import n; detail: (module, level, name)
+    STAR_IMPORT = enum.auto()  # from m import *; detail: (module, level)
+    ASSIGN = enum.auto()  # name = value, name := value, name: T = value
+    UNPACK = enum.auto()  # a, b = value; detail: path of indices, None for what a star collects
+    AUGMENTED = enum.auto()  # name += value
+    FUNCTION = enum.auto()
+    CLASS = enum.auto()
+    PARAMETER = enum.auto()
+    LOOP = enum.auto()  # for name in value
+    OTHER = enum.auto()  # with, except, match, del, type parameter: a value we do not follow
+
+
+class Block:
+    """A suite of statements: ``owner`` opens it, ``part`` says which of the owner's suites it is."""
+
+    __slots__ = ("depth", "owner", "parent", "part", "tree")
+
+    def __init__(self, parent: Block | None, owner: ast.AST | None, part: str, tree: TreeIndex) -> None:
+        self.parent = parent
+        self.owner = owner
+        self.part = part
+        self.tree = tree
+        self.depth: int = parent.depth + 1 if parent else 0
+
+    def enclosing(self) -> Iterator[Block]:
+        """This block and every block around it, innermost first."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.parent
+
+
+class Binding:
+    """One place where a name gets a value.
+
+    ``node`` is the binding statement or target, ``value`` the expression bound (None when there is none) and
+    ``detail`` what its kind says.
+    """
+
+    __slots__ = ("block", "detail", "kind", "name", "node", "scope", "value")
+
+    def __init__(
+        self,
+        name: str,
+        kind: BindingKind,
+        node: ast.AST,
+        scope: Scope,
+        block: Block,
+        value: ast.expr | None = None,
+        detail: tuple[object, ...] = (),
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.node = node
+        self.scope = scope
+        self.block = block
+        self.value = value
+        self.detail = detail
+
+
+class Scope:
+    """A namespace: the module, a class body, a function, a lambda or a comprehension."""
+
+    __slots__ = ("bindings", "block", "kind", "node", "parent")
+
+    def __init__(self, kind: str, node: ast.AST | None, parent: Scope | None, block: Block | None) -> None:
+        self.kind = kind
+        self.node = node
+        self.parent = parent
+        self.block = block  # the block in which the scope's own statement stands
+        self.bindings: dict[str, list[Binding]] = {}
+
+    def lookup(self, name: str) -> tuple[Scope, list[Binding]] | None:
+        """The scope that binds ``name`` as seen from here, with its bindings; None for builtins and unknowns."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.bindings.get(name)
+            if found and (scope.kind != "class" or scope is self):
+                return scope, found
+            scope = scope.parent
+        return None
+
+    def function(self) -> Scope | None:
+        """The nearest function or lambda around (or this scope itself)."""
+        scope: Scope | None = self
+        while scope is not None and scope.kind not in ("function", "lambda"):
+            scope = scope.parent
+        return scope
+
+
+class Site:
+    """An expression with the scope and block in which it stands."""
+
+    __slots__ = ("block", "node", "scope")
+
+    def __init__(self, node: ast.AST, scope: Scope, block: Block) -> None:
+        self.node = node
+        self.scope = scope
+        self.block = block
+
+
+class CallSite(Site):
+    """A call, with the statement that holds it."""
+
+    __slots__ = ("statement",)
+    node: ast.Call
+
+    def __init__(self, node: ast.Call, scope: Scope, block: Block, statement: ast.stmt) -> None:
+        super().__init__(node, scope, block)
+        self.statement = statement
+
+
+class Function(Site):
+    """A def or lambda. ``inner`` is the scope of its body; ``returns`` are its own, not nested functions'."""
+
+    __slots__ = ("body_block", "inner", "is_generator", "returns")
+    node: FunctionNode
+
+    def __init__(self, node: FunctionNode, scope: Scope, block: Block, inner: Scope, body_block: Block) -> None:
+        super().__init__(node, scope, block)
+        self.inner = inner
+        self.body_block = body_block
+        self.returns: list[tuple[ast.Return, Block]] = []
+        self.is_generator = False
+
+
+class TreeIndex:
+    """Everything collected from one tree.
+
+    Attributes:
+        body: the statements.
+        top: the module or class scope that the statements stand in (shared between the trees of a file).
+        contribution: what the statements bind in ``top``.
+        first_line: zero-based document line where the tree's text starts; moves when lines above change.
+    """
+
+    __slots__ = (
+        "block_of",
+        "calls",
+        "classes",
+        "comprehensions",
+        "contribution",
+        "dicts",
+        "facts",
+        "first_line",
+        "functions",
+        "line_map",
+        "root",
+        "statements",
+        "top",
+        "virtual_base",
+        "virtual_length",
+    )
+
+    def __init__(self, top: Scope) -> None:
+        self.top = top
+        self.contribution: dict[str, list[Binding]] = {}
+        self.statements: list[ast.stmt] = []
+        self.calls: list[CallSite] = []
+        self.functions: dict[FunctionNode, Function] = {}
+        self.classes: dict[ast.ClassDef, Scope] = {}
+        self.comprehensions: dict[ast.expr, Scope] = {}
+        self.dicts: list[Site] = []
+        self.block_of: dict[ast.stmt, Block] = {}
+        self.root = Block(top.block, top.node, "body", self)
+        self.first_line = 0
+        self.virtual_base = 1
+        self.virtual_length = 0
+        self.line_map: list[int | None] | None = None
+        self.facts: dict[str, object] = {}
+
+
+def index(statements: list[ast.stmt], top: Scope) -> TreeIndex:
+    """Walk ``statements``, which stand directly in ``top``."""
+    tree = TreeIndex(top)
+    tree.statements = statements
+    _Walk(tree).suite(statements, top, tree.root, None)
+    return tree
+
+
+def reaching(
+    bindings: list[Binding], use: ast.AST, scope: Scope, block: Block, owner: Scope
+) -> list[Binding]:
+    """Those of ``bindings`` (of one name, all in scope ``owner``) that a use at ``use`` may see.
+
+    Inside the owner's own code, later bindings cannot be seen (unless a loop leads back), an unconditional one
+    hides all before it, and one in the other arm of the same ``if`` cannot be seen. From a nested function every
+    binding may be seen that no ``+=`` behind it has changed. The value of an augmented assignment takes in those
+    before it.
+    """
+    if len(bindings) < 2 and scope is not owner:
+        return bindings
+    if not _same_frame(scope, owner):
+        last = {id(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
+        return [b for b in bindings if _key(b.node, b.block) >= last.get(id(b.block), (0, 0, 0))] if last else bindings
+    at = _key(use, block)
+    seen: list[Binding] = []
+    around = set(map(id, block.enclosing()))
+    loops = [b for b in block.enclosing() if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"]
+    for binding in sorted(bindings, key=lambda b: _key(b.node, b.block), reverse=True):
+        if _key(binding.node, binding.block) >= at and not _is_parameter(binding):
+            if any(loop in tuple(binding.block.enclosing()) for loop in loops):
+                seen.append(binding)
+            continue
+        if _excluded(binding.block, block):
+            continue
+        seen.append(binding)
+        if id(binding.block) in around and not _in_loop_header(binding):
+            break
+    return seen or bindings
+
+
+def _is_parameter(binding: Binding) -> bool:
+    return binding.kind is BindingKind.PARAMETER
+
+
+def _in_loop_header(binding: Binding) -> bool:
+    return binding.kind is BindingKind.LOOP
+
+
+def _same_frame(scope: Scope, owner: Scope) -> bool:
+    """Whether code in ``scope`` runs in line with the code of ``owner`` (comprehensions do)."""
+    while scope is not owner:
+        if scope.kind != "comprehension" or scope.parent is None:
+            return False
+        scope = scope.parent
+    return True
+
+
+def _key(node: ast.AST, block: Block) -> tuple[int, int, int]:
+    return (block.tree.first_line, getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
+
+
+def _excluded(one: Block, other: Block) -> bool:
+    """Whether the two blocks are different arms of one ``if`` or ``match``."""
+    arms: dict[int, str] = {}
+    for block in one.enclosing():
+        if isinstance(block.owner, (ast.If, ast.Match)):
+            arms[id(block.owner)] = block.part
+    for block in other.enclosing():
+        part = arms.get(id(block.owner))
+        if part is not None and part != block.part:
+            return True
+    return False
+
+
+_LEAVES = frozenset({ast.Name, ast.Constant})
+_NAMED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class _Walk:
+    """The walk itself: statements by recursion, expressions with a stack."""
+
+    def __init__(self, tree: TreeIndex) -> None:
+        self.tree = tree
+        self.top = tree.top
+        self.handlers: dict[type, Callable[..., None]] = {
+            ast.FunctionDef: self.function,
+            ast.AsyncFunctionDef: self.function,
+            ast.ClassDef: self.class_,
+            ast.Import: self.import_,
+            ast.ImportFrom: self.import_from,
+            ast.Assign: self.assign,
+            ast.AnnAssign: self.annotated,
+            ast.AugAssign: self.augmented,
+            ast.For: self.for_,
+            ast.AsyncFor: self.for_,
+            ast.While: self.while_,
+            ast.If: self.if_,
+            ast.With: self.with_,
+            ast.AsyncWith: self.with_,
+            ast.Try: self.try_,
+            ast.Return: self.return_,
+            ast.Match: self.match,
+            ast.Global: self.declaration,
+            ast.Nonlocal: self.declaration,
+            ast.Delete: self.delete,
+        }
+        for later in ("TryStar", "TypeAlias"):
+            if hasattr(ast, later):
+                self.handlers[getattr(ast, later)] = self.try_ if later == "TryStar" else self.type_alias
+        self.declared: dict[tuple[int, str], Scope] = {}
+
+    # -- names ------------------------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        name: str,
+        kind: BindingKind,
+        node: ast.AST,
+        scope: Scope,
+        block: Block,
+        value: ast.expr | None = None,
+        detail: tuple[object, ...] = (),
+    ) -> None:
+        target = self.declared.get((id(scope), name), scope) if self.declared else scope
+        sink = self.tree.contribution if target is self.top else target.bindings
+        binding = Binding(name, kind, node, target, block, value, detail)
+        known = sink.get(name)
+        if known is None:
+            sink[name] = [binding]
+        else:
+            known.append(binding)
+
+    def target(self, node: ast.expr, scope: Scope, block: Block, value: ast.expr | None, kind: BindingKind,
+               path: tuple[object, ...] = (), statement: ast.stmt | None = None) -> None:
+        """Bind the names in an assignment target. Attributes and items bind nothing, but hold expressions."""
+        if node.__class__ is ast.Name:
+            self.bind(node.id, kind, statement or node, scope, block, value, path)
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            stars = [position for position, item in enumerate(node.elts) if isinstance(item, ast.Starred)]
+            for position, item in enumerate(node.elts):
+                inner = item.value if isinstance(item, ast.Starred) else item
+                behind = bool(stars) and position > stars[0]
+                step = None if position in stars else position - len(node.elts) if behind else position
+                into = BindingKind.UNPACK if kind is BindingKind.ASSIGN else kind
+                self.target(inner, scope, block, value, into, (*path, step), statement)
+        elif isinstance(node, ast.Starred):
+            self.target(node.value, scope, block, None, BindingKind.OTHER)
+        elif statement is not None:
+            self.expression(node, scope, block, statement)
+
+    # -- statements -------------------------------------------------------------------------------------------
+
+    def suite(self, statements: Iterable[ast.stmt], scope: Scope, block: Block, function: Function | None) -> None:
+        handlers = self.handlers
+        block_of = self.tree.block_of
+        for statement in statements:
+            block_of[statement] = block
+            handler = handlers.get(statement.__class__)
+            if handler is not None:
+                handler(statement, scope, block, function)
+            else:
+                self.children(statement, scope, block, statement, function)
+
+    def children(self, node: ast.AST, scope: Scope, block: Block, statement: ast.stmt, function: Function | None) -> None:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.expr):
+                self.expression(value, scope, block, statement, function)
+            elif isinstance(value, list):
+                for item in value:
+                    if isinstance(item, ast.expr):
+                        self.expression(item, scope, block, statement, function)
+
+    def function(self, node: DefNode, scope: Scope, block: Block, function: Function | None) -> None:
+        for decorator in node.decorator_list:
+            self.expression(decorator, scope, block, node, function)
+        self.bind(node.name, BindingKind.FUNCTION, node, scope, block)
+        self.body(node, scope, block, node)
+
+    def body(self, node: FunctionNode, scope: Scope, block: Block, statement: ast.stmt) -> None:
+        """Parameters, defaults and body of a def or lambda."""
+        arguments = node.args
+        for default in (*arguments.defaults, *arguments.kw_defaults):
+            if default is not None:
+                self.expression(default, scope, block, statement)
+        kind = "lambda" if isinstance(node, ast.Lambda) else "function"
+        inner = Scope(kind, node, scope, block)
+        body_block = Block(block, node, "body", self.tree)
+        info = Function(node, scope, block, inner, body_block)
+        self.tree.functions[node] = info
+        for parameter in _parameters(arguments):
+            self.bind(parameter.arg, BindingKind.PARAMETER, parameter, inner, body_block)
+            if parameter.annotation is not None:
+                self.expression(parameter.annotation, scope, block, statement)
+        if isinstance(node, ast.Lambda):
+            self.expression(node.body, inner, body_block, statement, info)
+        else:
+            if node.returns is not None:
+                self.expression(node.returns, scope, block, statement)
+            self.suite(node.body, inner, body_block, info)
+
+    def class_(self, node: ast.ClassDef, scope: Scope, block: Block, function: Function | None) -> None:
+        for expression in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
+            self.expression(expression, scope, block, node, function)
+        self.bind(node.name, BindingKind.CLASS, node, scope, block)
+        inner = Scope("class", node, scope, block)
+        self.tree.classes[node] = inner
+        self.suite(node.body, inner, Block(block, node, "body", self.tree), None)
+
+    def import_(self, node: ast.Import, scope: Scope, block: Block, function: Function | None) -> None:
+        for alias in node.names:
+            if alias.asname:
+                self.bind(alias.asname, BindingKind.IMPORT, node, scope, block, detail=(alias.name, alias.name))
+            else:
+                first = alias.name.partition(".")[0]
+                self.bind(first, BindingKind.IMPORT, node, scope, block, detail=(first, alias.name))
+
+    def import_from(self, node: ast.ImportFrom, scope: Scope, block: Block, function: Function | None) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                self.bind("*", BindingKind.STAR_IMPORT, node, scope, block, detail=(node.module or "", node.level))
+            else:
+                self.bind(alias.asname or alias.name, BindingKind.FROM_IMPORT, node, scope, block,
+                          detail=(node.module or "", node.level, alias.name))
+
+    def assign(self, node: ast.Assign, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.value, scope, block, node, function)
+        for target in node.targets:
+            self.target(target, scope, block, node.value, BindingKind.ASSIGN, (), node)
+
+    def annotated(self, node: ast.AnnAssign, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.annotation, scope, block, node, function)
+        if node.value is not None:
+            self.expression(node.value, scope, block, node, function)
+            self.target(node.target, scope, block, node.value, BindingKind.ASSIGN, (), node)
+        elif scope.kind == "class" and isinstance(node.target, ast.Name):
+            self.bind(node.target.id, BindingKind.OTHER, node, scope, block)
+
+    def augmented(self, node: ast.AugAssign, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.value, scope, block, node, function)
+        self.target(node.target, scope, block, None, BindingKind.AUGMENTED, (), node)
+
+    def for_(self, node: ast.For | ast.AsyncFor, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.iter, scope, block, node, function)
+        inside = Block(block, node, "body", self.tree)
+        self.target(node.target, scope, inside, node.iter, BindingKind.LOOP)
+        self.suite(node.body, scope, inside, function)
+        self.arm(node.orelse, scope, block, node, "orelse", function)
+
+    def while_(self, node: ast.While, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.test, scope, block, node, function)
+        self.arm(node.body, scope, block, node, "body", function)
+        self.arm(node.orelse, scope, block, node, "orelse", function)
+
+    def if_(self, node: ast.If, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.test, scope, block, node, function)
+        self.arm(node.body, scope, block, node, "body", function)
+        self.arm(node.orelse, scope, block, node, "orelse", function)
+
+    def arm(self, statements: list[ast.stmt], scope: Scope, block: Block, owner: ast.AST, part: str,
+            function: Function | None) -> None:
+        if statements:
+            self.suite(statements, scope, Block(block, owner, part, self.tree), function)
+
+    def with_(self, node: ast.With | ast.AsyncWith, scope: Scope, block: Block, function: Function | None) -> None:
+        for item in node.items:
+            self.expression(item.context_expr, scope, block, node, function)
+            if item.optional_vars is not None:
+                self.target(item.optional_vars, scope, block, None, BindingKind.OTHER, (), node)
+        # A with body always runs: it is its own block only so that guards can be seen.
+        self.arm(node.body, scope, block, node, "body", function)
+
+    def try_(self, node: ast.Try, scope: Scope, block: Block, function: Function | None) -> None:
+        self.arm(node.body, scope, block, node, "body", function)
+        for handler in node.handlers:
+            if handler.type is not None:
+                self.expression(handler.type, scope, block, node, function)
+            inside = Block(block, handler, "handler", self.tree)
+            if handler.name:
+                self.bind(handler.name, BindingKind.OTHER, handler, scope, inside)
+            self.suite(handler.body, scope, inside, function)
+        self.arm(node.orelse, scope, block, node, "orelse", function)
+        self.arm(node.finalbody, scope, block, node, "finalbody", function)
+
+    def return_(self, node: ast.Return, scope: Scope, block: Block, function: Function | None) -> None:
+        if function is not None:
+            function.returns.append((node, block))
+        if node.value is not None:
+            self.expression(node.value, scope, block, node, function)
+
+    def match(self, node: ast.Match, scope: Scope, block: Block, function: Function | None) -> None:
+        self.expression(node.subject, scope, block, node, function)
+        for number, case in enumerate(node.cases):
+            inside = Block(block, node, f"case {number}", self.tree)
+            for pattern in ast.walk(case.pattern):
+                name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+                if isinstance(name, str):
+                    self.bind(name, BindingKind.OTHER, pattern, scope, inside)
+            if case.guard is not None:
+                self.expression(case.guard, scope, inside, node, function)
+            self.suite(case.body, scope, inside, function)
+
+    def declaration(self, node: ast.Global | ast.Nonlocal, scope: Scope, block: Block, function: Function | None) -> None:
+        for name in node.names:
+            home: Scope | None = scope.parent
+            if isinstance(node, ast.Global):
+                while home is not None and home.parent is not None:
+                    home = home.parent
+            else:
+                while home is not None and (home.kind == "class" or name not in home.bindings) and home.parent:
+                    home = home.parent
+            if home is not None:
+                self.declared[(id(scope), name)] = home
+
+    def delete(self, node: ast.Delete, scope: Scope, block: Block, function: Function | None) -> None:
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.expression(target, scope, block, node, function)
+
+    def type_alias(self, node: ast.AST, scope: Scope, block: Block, function: Function | None) -> None:
+        name = getattr(node, "name", None)
+        if isinstance(name, ast.Name):
+            self.bind(name.id, BindingKind.OTHER, node, scope, block)
+
+    # -- expressions ------------------------------------------------------------------------------------------
+
+    def expression(self, root: ast.expr, scope: Scope, block: Block, statement: ast.stmt,
+                   function: Function | None = None) -> None:
+        calls = self.tree.calls
+        stack: list[ast.AST] = [root]
+        while stack:
+            node = stack.pop()
+            kind = node.__class__
+            if kind in _LEAVES:
+                continue
+            if kind is ast.Attribute:
+                stack.append(node.value)  # type: ignore[attr-defined]
+            elif kind is ast.Call:
+                calls.append(CallSite(node, scope, block, statement))  # type: ignore[arg-type]
+                stack.append(node.func)  # type: ignore[attr-defined]
+                stack.extend(node.args)  # type: ignore[attr-defined]
+                for keyword in node.keywords:  # type: ignore[attr-defined]
+                    stack.append(keyword.value)
+            elif kind is ast.Lambda:
+                self.body(node, scope, block, statement)  # type: ignore[arg-type]
+            elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+                self.comprehension(node, scope, block, statement)
+            elif isinstance(node, ast.NamedExpr):
+                stack.append(node.value)
+                home = scope
+                while home.kind == "comprehension" and home.parent is not None:
+                    home = home.parent
+                self.bind(node.target.id, BindingKind.ASSIGN, node, home, block, node.value)
+            else:
+                if kind is ast.Dict:
+                    self.tree.dicts.append(Site(node, scope, block))
+                elif kind in (ast.Yield, ast.YieldFrom) and function is not None:
+                    function.is_generator = True
+                for field in node._fields:
+                    value = getattr(node, field, None)
+                    if value.__class__ is list:
+                        stack.extend(item for item in value if isinstance(item, ast.AST))
+                    elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                        stack.append(value)
+
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, scope: Scope,
+                      block: Block, statement: ast.stmt) -> None:
+        inner = self.tree.comprehensions[node] = Scope("comprehension", node, scope, block)
+        for position, generator in enumerate(node.generators):
+            self.expression(generator.iter, scope if position == 0 else inner, block, statement)
+            self.target(generator.target, inner, block, generator.iter, BindingKind.LOOP)
+            for condition in generator.ifs:
+                self.expression(condition, inner, block, statement)
+        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+        for part in parts:
+            self.expression(part, inner, block, statement)
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    found = [*arguments.posonlyargs, *arguments.args]
+    if arguments.vararg:
+        found.append(arguments.vararg)
+    found.extend(arguments.kwonlyargs)
+    if arguments.kwarg:
+        found.append(arguments.kwarg)
+    return found

@@ -1,0 +1,446 @@
+"""A file as a row of units, each with a tree of its own, re-parsed one at a time as the user types.
+
+A unit is a top-level statement with the blank lines and comments before it; a long class is cut again into its
+members. Every tree lives in private *virtual* lines that never change, so typing in one unit moves nothing in
+the others; :meth:`SourceFile.range_of` maps a node to where it stands now.
+
+A unit whose text does not parse keeps its last good trees and is *stale*: their nodes are still found outside
+the lines edited since. Invariant: after :meth:`SourceFile.reconcile`, if the text parses, the units are those
+of a fresh ``SourceFile`` of the same text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+
+from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
+from jaxpert.syntax.scopes import Binding, Scope, TreeIndex, index
+from jaxpert.text.lines import Position, Range, clamp, range_at, split_lines
+
+_LONG_CLASS = 40
+"""Lines from which a class is cut into its members."""
+
+_CONTINUES = re.compile(r"(?:else|elif|except|finally|case)\b|[)\]}\"']")
+_BOM = "\ufeff"
+
+
+class Unit:
+    """Lines ``first`` up to ``end`` of the document, and the trees that hold their statements.
+
+    A good unit has exactly one tree. ``class_scope`` is set for the members of a cut class; ``opens`` for the
+    unit that holds the class's header.
+    """
+
+    __slots__ = ("class_scope", "end", "first", "opens", "stale", "trees")
+
+    def __init__(self, first: int, end: int, trees: list[TreeIndex], class_scope: Scope | None = None) -> None:
+        self.first = first
+        self.end = end
+        self.trees = trees
+        self.class_scope = class_scope
+        self.opens: Scope | None = None
+        self.stale = False
+
+
+class SourceFile:
+    """A Python text that is cheap to edit and always has trees.
+
+    Attributes:
+        lines: the text, cut by :func:`~jaxpert.text.lines.split_lines`.
+        units: in order; together they cover every line.
+        module: the module scope.
+        problem: what the last full parse said, if it failed.
+        environment: changes whenever imports, assignments or definitions at module or class level change.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines = split_lines(text)
+        self.units: list[Unit] = []
+        self.module = Scope("module", None, None, None)
+        self.problem: SyntaxProblem | None = None
+        self.environment = 0
+        self._trees: list[TreeIndex] = []
+        self._bases: list[int] = []
+        self._next_virtual = 1
+        if not self._parse_whole():
+            self._parse_pieces()
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.lines)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether every unit's tree is the tree of its text."""
+        return not any(unit.stale for unit in self.units)
+
+    def trees(self) -> list[TreeIndex]:
+        """All trees, in the order of the document."""
+        return [tree for unit in self.units for tree in unit.trees]
+
+    # -- positions --------------------------------------------------------------------------------------------
+
+    def tree_at(self, virtual_line: int) -> TreeIndex:
+        """The tree that owns a node's ``lineno``."""
+        return self._trees[max(0, bisect_right(self._bases, virtual_line) - 1)]
+
+    def line_of(self, virtual_line: int) -> int | None:
+        """Zero-based document line of a node's ``lineno``; None when that line was edited since."""
+        tree = self.tree_at(virtual_line)
+        local = virtual_line - tree.virtual_base
+        if tree.line_map is None:
+            return tree.first_line + local
+        mapped = tree.line_map[local] if 0 <= local < len(tree.line_map) else None
+        return None if mapped is None else tree.first_line + mapped
+
+    def range_of(self, node: ast.AST) -> Range | None:
+        """Where ``node`` stands now; None when its lines were edited since its tree was made."""
+        return self.range_between(node, node)
+
+    def range_between(self, first: ast.AST, last: ast.AST) -> Range | None:
+        """From the start of ``first`` to the end of ``last`` (nodes of the same tree)."""
+        start = self.line_of(first.lineno)  # type: ignore[attr-defined]
+        end = self.line_of(last.end_lineno)  # type: ignore[attr-defined]
+        if start is None or end is None or end >= len(self.lines):
+            return None
+        return range_at(
+            start,
+            self._column(start, first.col_offset),  # type: ignore[attr-defined]
+            end,
+            self._column(end, last.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def _column(self, line: int, utf8_column: int) -> int:
+        shift = 1 if line == 0 and self.lines[0].startswith(_BOM) else 0
+        if shift:
+            return column_of([self.lines[0][1:]], 0, utf8_column) + 1
+        return column_of(self.lines, line, utf8_column)
+
+    def unit_at(self, line: int) -> Unit:
+        """The unit that covers a document line."""
+        return self.units[self._unit_number(line)]
+
+    def _unit_number(self, line: int) -> int:
+        low, high = 0, len(self.units) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.units[middle].end > line:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    # -- parsing ----------------------------------------------------------------------------------------------
+
+    def _source(self, first: int, end: int) -> str:
+        text = "".join(self.lines[first:end])
+        return text[1:] if first == 0 and text.startswith(_BOM) else text
+
+    def _parse_whole(self) -> bool:
+        """Parse the whole text and replace all units. False, changing no unit, when it does not parse."""
+        if len(self.lines) > MAX_LINES:
+            self.problem = SyntaxProblem(f"longer than {MAX_LINES:,} lines: not analysed", range_at(0, 0, 0, 0), True)
+            return False
+        tree = parse(self._source(0, len(self.lines)))
+        if isinstance(tree, SyntaxProblem):
+            self.problem = tree
+            return False
+        try:
+            self.module = Scope("module", None, None, None)
+            units = self._cut(tree.body, 0, len(self.lines), None, base=1)
+        except RecursionError:
+            self.problem = SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), True)
+            return False
+        self.problem = None
+        self.units = units
+        self._next_virtual = len(self.lines) + 2
+        self._refresh()
+        return True
+
+    def _parse_pieces(self) -> None:
+        """Make units of a text that has never parsed: cut at column 0 and keep what parses."""
+        total = self.problem is not None and self.problem.total
+        starts = [0]
+        if not total:
+            for number, line in enumerate(self.lines):
+                if number and line[:1].strip() and line[0] != "#" and not _CONTINUES.match(line):
+                    if not self.lines[number - 1].startswith("@"):
+                        starts.append(number)
+        starts.append(len(self.lines))
+        self.units = []
+        position = 0
+        while position < len(starts) - 1:
+            first = starts[position]
+            for reach in (1, 2, 3, 5, 9):
+                end = starts[min(position + reach, len(starts) - 1)]
+                if not total and (units := self._parse_region(first, end, None)) is not None:
+                    self.units.extend(units)
+                    position = min(position + reach, len(starts) - 1)
+                    break
+            else:
+                end = starts[position + 1]
+                self.units.extend(self._pieces_of_class(first, end) if not total else [_empty(first, end, self.module)])
+                position += 1
+        self._refresh()
+
+    def _pieces_of_class(self, first: int, end: int) -> list[Unit]:
+        """A broken chunk: if it is a class, keep the members that parse; else an empty stale unit."""
+        if not self.lines[first].startswith("class "):
+            return [_empty(first, end, self.module)]
+        indent = next((line[: len(line) - len(line.lstrip())] for line in self.lines[first + 1 : end]
+                       if line.strip() and not line.lstrip().startswith("#")), "")
+        starts = [n for n in range(first + 1, end) if indent and self.lines[n].startswith(indent)
+                  and self.lines[n][len(indent)] not in " \t#)]}\r\n" and not self.lines[n - 1].startswith(indent + "@")]
+        header = parse(self._source(first, starts[0]) + indent + "pass\n") if starts else None
+        if not isinstance(header, ast.Module) or len(header.body) != 1 or not isinstance(header.body[0], ast.ClassDef):
+            return [_empty(first, end, self.module)]
+        node = header.body[0]
+        node.body = []
+        tree = self._adopt([node], first, starts[0], self.module, self._claim(first, starts[0], header, 0))
+        opening = Unit(first, starts[0], [tree])
+        scope = opening.opens = tree.classes[node]
+        units = [opening]
+        for start, stop in zip(starts, [*starts[1:], end]):
+            member = self._parse_region(start, stop, scope)
+            units.extend(member if member is not None else [_empty(start, stop, scope, scope)])
+        return units
+
+    def _parse_region(self, first: int, end: int, class_scope: Scope | None) -> list[Unit] | None:
+        """Units of the lines ``first`` up to ``end`` alone, or None when they do not parse."""
+        source = self._source(first, end)
+        tree = parse("class _:\n" + source if class_scope else source)
+        if isinstance(tree, SyntaxProblem):
+            blank = all(not line.strip() or line.lstrip().startswith("#") for line in self.lines[first:end])
+            if not (class_scope and blank):
+                return None
+            tree = ast.Module([], [])
+        body = tree.body
+        if class_scope and body:
+            if len(body) != 1 or not isinstance(body[0], ast.ClassDef):
+                return None
+            body = body[0].body
+        base = self._claim(first, end, tree, 1 if class_scope else 0)
+        try:
+            return self._cut(body, first, end, class_scope, base)
+        except RecursionError:
+            return None
+
+    def _claim(self, first: int, end: int, tree: ast.AST, wrapped: int) -> int:
+        """Move ``tree`` to virtual lines of its own; returns the virtual line of document line ``first``."""
+        base = self._next_virtual
+        self._next_virtual = base + (end - first) + 2
+        shift = base - 1 - wrapped
+        for node in ast.walk(tree):
+            if hasattr(node, "lineno"):
+                node.lineno += shift
+                node.end_lineno += shift  # type: ignore[attr-defined]
+        return base
+
+    def _cut(self, body: list[ast.stmt], first: int, end: int, class_scope: Scope | None, base: int) -> list[Unit]:
+        """Cut statements, whose virtual line ``base`` is document line ``first``, into units covering all lines."""
+        groups: list[tuple[int, int, list[ast.stmt]]] = []
+        for statement in body:
+            start = _first_line(statement) - base + first
+            stop = statement.end_lineno - base + first + 1  # type: ignore[operator]
+            if groups and start < groups[-1][1]:  # a; b on one line
+                last = groups[-1]
+                groups[-1] = (last[0], max(last[1], stop), [*last[2], statement])
+            else:
+                groups.append((start, stop, [statement]))
+        top = class_scope or self.module
+        units: list[Unit] = []
+        at = first
+        for number, (_, stop, statements) in enumerate(groups):
+            stop = end if number == len(groups) - 1 else stop
+            node = statements[0]
+            if class_scope is None and len(statements) == 1 and isinstance(node, ast.ClassDef) \
+                    and stop - at > _LONG_CLASS and node.body[0].lineno > node.lineno:
+                units.extend(self._cut_class(node, at, stop, base + at - first))
+            else:
+                units.append(Unit(at, stop, [self._adopt(statements, at, stop, top, base + at - first)], class_scope))
+            at = stop
+        if not units:
+            units.append(Unit(first, end, [self._adopt([], first, end, top, base)], class_scope))
+        return units
+
+    def _cut_class(self, node: ast.ClassDef, first: int, end: int, base: int) -> list[Unit]:
+        members, node.body = node.body, []
+        header_end = _first_line(members[0]) - base + first
+        if header_end <= node.lineno - base + first:
+            node.body = members
+            return [Unit(first, end, [self._adopt([node], first, end, self.module, base)])]
+        tree = self._adopt([node], first, header_end, self.module, base)
+        opening = Unit(first, header_end, [tree])
+        scope = opening.opens = tree.classes[node]
+        return [opening, *self._cut(members, header_end, end, scope, base + header_end - first)]
+
+    def _adopt(self, statements: list[ast.stmt], first: int, end: int, top: Scope, base: int) -> TreeIndex:
+        tree = index(statements, top)
+        tree.first_line = first
+        tree.virtual_base = base
+        tree.virtual_length = end - first
+        return tree
+
+    def _refresh(self) -> None:
+        """Bring everything that is derived from the units up to date."""
+        self._trees = sorted(self.trees(), key=lambda tree: tree.virtual_base)
+        self._bases = [tree.virtual_base for tree in self._trees]
+        scopes: dict[int, tuple[Scope, dict[str, list[Binding]]]] = {}
+        for unit in self.units:
+            for tree in unit.trees:
+                tree.first_line = unit.first
+                merged = scopes.setdefault(id(tree.top), (tree.top, {}))[1]
+                for name, bindings in tree.contribution.items():
+                    known = merged.get(name)
+                    merged[name] = bindings if known is None else known + bindings
+        self.module.bindings = {}
+        for scope, merged in scopes.values():
+            scope.bindings = merged
+
+    # -- editing ----------------------------------------------------------------------------------------------
+
+    def edit(self, area: Range, new_text: str) -> None:
+        """Replace ``area`` (clamped to the text) by ``new_text``, re-parsing as little as possible."""
+        start, end = clamp(self.lines, area.start), clamp(self.lines, area.end)
+        if end < start:
+            start, end = end, start
+        first, last = start.line, end.line
+        merged = self.lines[first][: start.column] + new_text + self.lines[last][end.column :]
+        if first and merged.startswith("\n") and self.lines[first - 1].endswith("\r"):
+            first -= 1
+            merged = self.lines[first] + merged
+        while last + 1 < len(self.lines) and merged.endswith("\r") and self.lines[last + 1].startswith("\n"):
+            last += 1
+            merged += self.lines[last]
+        new_lines = split_lines(merged)
+        if last + 1 < len(self.lines) and new_lines[-1] == "":
+            new_lines.pop()
+        if last + 1 < len(self.lines) and new_lines and not new_lines[-1].endswith(("\n", "\r")):
+            last += 1  # the line end itself was replaced
+            new_lines[-1] += self.lines[last]
+        self._replace_lines(first, last + 1, new_lines)
+
+    def replace(self, text: str) -> None:
+        """Make ``text`` the whole text, keeping every unit outside the first and last changed line."""
+        new = split_lines(text)
+        old = self.lines
+        head = 0
+        while head < min(len(old), len(new)) and old[head] == new[head]:
+            head += 1
+        tail = 0
+        while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+            tail += 1
+        if head == len(old) == len(new):
+            return
+        head = min(head, len(old) - 1)
+        end = max(len(old) - tail, head + 1)
+        self._replace_lines(head, end, new[head : len(new) - (len(old) - end)])
+
+    def reconcile(self) -> bool:
+        """Parse the whole text again; True when that may change what the file means."""
+        before = self.problem
+        if self._parse_whole():
+            self.environment += 1
+            return True
+        return before != self.problem
+
+    def _replace_lines(self, first: int, end: int, new: list[str]) -> None:
+        low = self._unit_number(first)
+        high = self._unit_number(end - 1)
+        grown = len(new) - (end - first)
+        self.lines[first:end] = new
+        for unit in self.units[high + 1 :]:
+            unit.first += grown
+            unit.end += grown
+        self.units[high].end += grown
+        if self._reparse(low, high) or self._reparse(low - 1, high) or self._reparse(low, high + 1):
+            return
+        touched = self.units[low : high + 1]
+        if any(unit.opens or unit.class_scope is not touched[0].class_scope for unit in touched) and self._parse_whole():
+            self.environment += 1
+            return
+        self._let_stale(low, high, first, end, grown)
+
+    def _reparse(self, low: int, high: int) -> bool:
+        """Parse units ``low`` to ``high`` as one region and put the result in their place."""
+        if low < 0 or high >= len(self.units):
+            return False
+        touched = self.units[low : high + 1]
+        class_scope = touched[0].class_scope
+        if any(unit.opens or unit.class_scope is not class_scope for unit in touched):
+            return False
+        first, end = touched[0].first, touched[-1].end
+        if first >= end and len(touched) < len(self.units):  # all its lines were deleted
+            self.units[low : high + 1] = []
+            self.environment += 1
+            self._refresh()
+            return True
+        made = self._parse_region(first, end, class_scope)
+        if made is None:
+            return False
+        if _outline(touched) != _outline(made):
+            self.environment += 1
+        self.units[low : high + 1] = made
+        self._refresh()
+        return True
+
+    def _let_stale(self, low: int, high: int, first: int, end: int, grown: int) -> None:
+        """Keep the trees of units ``low`` to ``high``, whose lines ``first`` to ``end`` changed, as last good ones."""
+        touched = self.units[low : high + 1]
+        start = touched[0].first
+        trees = []
+        for unit in touched:
+            for tree in unit.trees:
+                # first_line is still the one before this edit
+                lines = tree.line_map or list(range(tree.virtual_length))
+                tree.line_map = [_moved(line, tree.first_line, start, first, end, grown) for line in lines]
+                trees.append(tree)
+        merged = Unit(start, touched[-1].end, trees, touched[0].class_scope)
+        merged.opens = next((unit.opens for unit in touched if unit.opens), None)
+        merged.stale = True
+        self.units[low : high + 1] = [merged]
+        self._refresh()
+
+
+def _moved(line: int | None, tree_first: int, unit_first: int, first: int, end: int, grown: int) -> int | None:
+    """Where a line of a tree stands after an edit, relative to the unit that now holds it."""
+    if line is None:
+        return None
+    absolute = tree_first + line
+    if first <= absolute < end:
+        return None
+    return absolute - unit_first + (grown if absolute >= end else 0)
+
+
+def _empty(first: int, end: int, top: Scope, class_scope: Scope | None = None) -> Unit:
+    tree = index([], top)
+    tree.line_map = []
+    unit = Unit(first, end, [tree], class_scope)
+    unit.stale = True
+    return unit
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", None)
+    return min(statement.lineno, decorators[0].lineno) if decorators else statement.lineno
+
+
+def _outline(units: list[Unit]) -> list[tuple[str, str, str]]:
+    """What ``units`` bind, with what; equal outlines mean that no other unit's facts can have changed by name."""
+    found = []
+    for unit in units:
+        for tree in unit.trees:
+            for name, bindings in tree.contribution.items():
+                for binding in bindings:
+                    value = ast.dump(binding.value) if binding.value is not None else ""
+                    found.append((name, binding.kind.name, value or repr(binding.detail)))
+    return found
+
+
+def position_at(source: SourceFile, node: ast.AST) -> Position | None:
+    """The start of ``node``, as :meth:`SourceFile.range_of`."""
+    where = source.range_of(node)
+    return where.start if where else None

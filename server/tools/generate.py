@@ -1,0 +1,125 @@
+"""Write what is derived from the rules and the options: rule pages, the README's table, the configuration schema.
+
+    python server/tools/generate.py            write
+    python server/tools/generate.py --check    say what is out of date, and exit with 1 if anything is
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from jaxpert.project.config import KEYS
+
+from jaxpert.rulekit.page import rule_page
+from jaxpert.rulekit.rule import Rule, Stage
+from jaxpert.rules import ALL_RULES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = Path("server/docs/rules")
+BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
+NOTE = "<!-- Written by server/tools/generate.py from the rule's module; edit that. -->\n\n"
+
+
+def generated(root: Path = ROOT) -> dict[Path, str]:
+    """Every generated file, by its path relative to ``root``, with the content that it should have."""
+    files = {PAGES / f"{rule.name}.md": NOTE + rule_page(rule) for rule in ALL_RULES}
+    files[PAGES / "README.md"] = NOTE + "# Rules\n\n" + rule_table(ALL_RULES, "")
+    files[Path("server/docs/jaxpert.schema.json")] = json.dumps(options_schema(ALL_RULES), indent=2) + "\n"
+    readme = root / "README.md"
+    if readme.exists():
+        table = rule_table(ALL_RULES, f"{PAGES.as_posix()}/")
+        files[Path("README.md")] = with_block(readme.read_text(encoding="utf-8"), table)
+    return files
+
+
+def rule_table(rules: Iterable[Rule], folder: str) -> str:
+    """A Markdown table of ``rules``; ``folder`` leads from the page with the table to the rule pages."""
+    rows = ["| code | rule | severity | fix | what it finds |", "|---|---|---|---|---|"]
+    for rule in rules:
+        name = f"[{rule.name}]({folder}{rule.name}.md)"
+        summary = rule.summary.replace("|", "\\|") + (" (preview)" if rule.stage is Stage.PREVIEW else "")
+        rows.append(f"| {rule.code} | {name} | {rule.severity.value} | {'yes' if rule.fix else ''} | {summary} |")
+    return "\n".join(rows) + "\n"
+
+
+def options_schema(rules: Iterable[Rule]) -> dict[str, object]:
+    """A JSON schema of ``jaxpert.toml``, and of ``[tool.jaxpert]`` in ``pyproject.toml``."""
+    words = [word for rule in rules for word in (rule.code, rule.name)]
+    selector = {"anyOf": [{"enum": ["ALL", *words]}, {"type": "string", "pattern": "^[Jj][Xx][Pp][0-9]{0,3}$"}]}
+    selectors = {"type": "array", "items": selector, "uniqueItems": True}
+    properties: dict[str, dict[str, object]] = {
+        "select": {**selectors, "description": "The rules to run: names, codes, or beginnings of codes. Default: all."},
+        "ignore": {**selectors, "description": "The rules not to run. The longer of two entries that disagree wins."},
+        "per-file-ignores": {
+            "type": "object",
+            "additionalProperties": selectors,
+            "description": "For a pattern of file names, the rules not to run there.",
+        },
+        "exclude": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "description": "Patterns, as in .gitignore, of files and folders that are not looked for.",
+        },
+        "jax-version": {
+            "type": "string",
+            "pattern": "^[0-9]+([.][0-9]+)*",
+            "description": "The JAX that the code is for. Default: the one found in the environment.",
+        },
+        "remat3": {"type": "boolean", "description": "The value of jax_remat3. Default: JAX's own."},
+        "x64": {"type": "boolean", "description": "The value of jax_enable_x64. Default: JAX's own."},
+    }
+    if set(properties) != set(KEYS):
+        raise ValueError(f"the schema describes {sorted(properties)}, the options are {sorted(KEYS)}")
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "jaxpert",
+        "description": "Options of jaxpert.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def with_block(page: str, block: str) -> str:
+    """``page`` with what stands between the markers replaced by ``block``.
+
+    Raises:
+        ValueError: the markers are missing.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"README.md needs the lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{block}{END}{after}"
+
+
+def main() -> int:
+    """Write, or compare; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    check = parser.parse_args().check
+    files = generated()
+    stale = [path for path, text in files.items() if _content(ROOT / path) != text]
+    gone = [path.relative_to(ROOT) for path in (ROOT / PAGES).glob("*.md") if path.relative_to(ROOT) not in files]
+    for path in [*stale, *gone]:
+        print(f"{'out of date' if check else 'removed' if path in gone else 'written'}: {path}")
+    if check:
+        return 1 if stale or gone else 0
+    for path in stale:
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(files[path], encoding="utf-8", newline="\n")
+    for path in gone:
+        (ROOT / path).unlink()
+    return 0
+
+
+def _content(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

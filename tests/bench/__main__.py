@@ -1,0 +1,167 @@
+"""Measures jaxpert beside its peers, in one run on one machine, and prints a Markdown table.
+
+    python -m tests.bench             # three sessions with each server, then one check of a large package
+    python -m tests.bench --write     # the same, and put the table into README.md
+
+The peers are installed from their packages into an environment in the user's cache; the code to check is the
+corpus's. Rounds are interleaved, so that a noisy moment hits every server alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+import jaxpert
+from tests.bench.session import Figures, play
+from tests.corpus.sources import fetched, pinned_sources
+
+HERE = Path(__file__).parent
+README = HERE.parents[1] / "README.md"
+CACHE = platformdirs.user_cache_path("jaxpert")
+PEERS = ("ruff==0.17.5", "jaxlint[lsp]==0.1.0a1")
+PACKAGE, FILE = "maxtext", "maxtext/layers/pipeline.py"
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A server and a checker of the same project; either may be missing."""
+
+    name: str
+    serve: tuple[str, ...]
+    check: tuple[str, ...] = ()
+
+
+def programs(peers: Path) -> list[Program]:
+    """What is measured; ``peers`` is the environment with the others' commands."""
+    python = (sys.executable, "-m", "jaxpert")
+    ruff, jaxlint = str(peers / "ruff"), str(peers / "jaxlint")
+    return [
+        Program("jaxpert", (*python, "lsp"), (*python, "check", "--exit-zero", "--jobs", "1")),
+        Program("bare pygls", (sys.executable, str(HERE / "pygls_floor.py"))),
+        Program("ruff", (ruff, "server"), (ruff, "check", "--isolated", "--no-cache", "--exit-zero")),
+        Program("jaxlint", (f"{jaxlint}-lsp",), (jaxlint, "check", "--jobs", "1", "--format", "json")),
+    ]
+
+
+def install_peers(cache: Path) -> Path:
+    """The folder of commands of an environment that holds :data:`PEERS`, made on the first call."""
+    environment = cache / "bench-peers"
+    commands = environment / ("Scripts" if os.name == "nt" else "bin")
+    if not (commands / "jaxlint").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+        subprocess.run([str(commands / "python"), "-m", "pip", "install", "--quiet", *PEERS], check=True)
+    return commands
+
+
+def cpu_seconds(command: tuple[str, ...], folder: Path) -> float:
+    """User and system time of ``command`` on ``folder``, of all its processes together."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([*command, str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{command[0]} failed on {folder}:\n{done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def server_table(figures: dict[str, Figures]) -> list[str]:
+    """One row a server; in brackets, how many times jaxpert's figure it is."""
+    columns = {
+        "start → initialize": lambda f: f.middle("initialize"),
+        "start → first diagnostics": lambda f: f.middle("first_diagnostics"),
+        "keystroke → diagnostics, median": lambda f: f.middle("edits"),
+        "95th percentile": lambda f: f.slow_edit(),
+        "hover": lambda f: f.middle("hovers"),
+        "peak memory": lambda f: max(f.megabytes),
+        "findings kept while broken": lambda f: f"{100 * _kept(f):.0f}%" if f.kept and f.kept[0][1] else "–",
+    }
+    rows = ["| server | " + " | ".join(columns) + " |", "|---|" + "---|" * len(columns)]
+    for name, figure in figures.items():
+        cells = [
+            _cell(read(figure), read(figures["jaxpert"]), "MB" if "memory" in column else "ms")
+            for column, read in columns.items()
+        ]
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def _kept(figures: Figures) -> float:
+    return min(after / before for after, before in figures.kept if before)
+
+
+def _cell(value: float | str | None, ours: float | str | None, unit: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or "–"
+    shown = f"{value:,.0f} {unit}" if value >= 20 else f"{value:.1f} {unit}"
+    return shown if value == ours or not isinstance(ours, float) else f"{shown} ({value / ours:.2g}×)"
+
+
+def check_table(seconds: dict[str, float], lines: int) -> list[str]:
+    """Lines per second of one core, and how many times jaxpert's time the others take."""
+    rows = ["| check | lines per CPU second | CPU time |", "|---|---|---|"]
+    for name, took in seconds.items():
+        times = "" if name == "jaxpert" else f" ({took / seconds['jaxpert']:.2g}×)"
+        rows.append(f"| {name} | {lines / took:,.0f} | {took:.1f} s{times} |")
+    return rows
+
+
+def _caveat(pin: str, file: Path, lines: int) -> str:
+    versions = ", ".join(peer.replace("==", " ") for peer in PEERS)
+    file_lines = file.read_text(encoding="utf-8").count("\n")
+    return (
+        f"Measured on {time.strftime('%Y-%m-%d')} in one run with `python -m tests.bench`: "
+        f"jaxpert {jaxpert.__version__}, {versions}; sessions on {file_lines:,} lines (`{file.name}`), check on "
+        f"{lines:,} lines ({PACKAGE} {pin}); {platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}. Trust the ratios, not the milliseconds. The servers do different work: ruff "
+        "does not know JAX, bare pygls knows nothing, jaxlint waits on purpose before it looks at a change."
+    )
+
+
+def main() -> None:
+    """Measure, print, and write if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="sessions with each server")
+    parser.add_argument("--folder", type=Path, help=f"the unpacked package to check instead of fetching {PACKAGE}")
+    parser.add_argument("--file", help="the file to edit, inside that folder", default=FILE)
+    parser.add_argument("--cache", type=Path, default=CACHE, help="where the peers and the package are kept")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    arguments = parser.parse_args()
+    source = next(source for source in pinned_sources() if source.name == PACKAGE)
+    folder = (arguments.folder or fetched(source, arguments.cache / "corpus")).resolve()
+    file = folder / arguments.file
+    measured = programs(install_peers(arguments.cache))
+
+    figures = {program.name: Figures() for program in measured}
+    for number in range(arguments.rounds):
+        for program in measured:
+            print(f"round {number + 1}: {program.name}", file=sys.stderr)
+            asyncio.run(play(program.serve, file, figures[program.name]))
+    lines = sum(source.read_bytes().count(b"\n") for source in folder.rglob("*.py"))
+    seconds = {}
+    for program in measured:
+        if program.check:
+            print(f"check: {program.name}", file=sys.stderr)
+            seconds[program.name] = cpu_seconds(program.check, folder)
+
+    table = [*server_table(figures), "", *check_table(seconds, lines), "", _caveat(source.pin, file, lines)]
+    text = "\n".join(table)
+    print(text)
+    if arguments.write:
+        readme = README.read_text(encoding="utf-8")
+        before, rest = readme.split(BEGIN)
+        README.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""The scheduler on a clock of its own: nothing here waits."""
+
+import heapq
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxpert.lsp.schedule import LONG_QUIET, MAXIMUM_WAIT, QUIET, Pace, Scheduler
+
+
+class FakeLoop:
+    """An event loop whose time passes only when told."""
+
+    def __init__(self):
+        self.now = 0.0
+        self._due = []
+        self._order = itertools.count()
+
+    def call_later(self, delay, callback):
+        timer = FakeTimer(callback)
+        heapq.heappush(self._due, (self.now + delay, next(self._order), timer))
+        return timer
+
+    def pass_time(self, seconds):
+        end = self.now + seconds
+        while self._due and self._due[0][0] <= end:
+            due, _, timer = heapq.heappop(self._due)
+            self.now = max(self.now, due)
+            if timer.callback:
+                timer.callback()
+        self.now = max(self.now, end)
+
+    @property
+    def planned(self):
+        return sum(timer.callback is not None for _, _, timer in self._due)
+
+
+class FakeTimer:
+    def __init__(self, callback):
+        self.callback = callback
+
+    def cancel(self):
+        self.callback = None
+
+
+class Session:
+    """A scheduler with analyses that take ``cost`` seconds and idle work of three steps."""
+
+    def __init__(self, cost=0.0):
+        self.loop = FakeLoop()
+        self.cost = cost
+        self.runs = []
+        self.idle = []
+        self.scheduler = Scheduler(self.loop, self._analyse, self._idle_work, clock=lambda: self.loop.now)
+
+    def _analyse(self, key):
+        self.loop.now += self.cost
+        self.runs.append((key, self.loop.now))
+
+    def _idle_work(self):
+        for step in range(3):
+            self.idle.append(step)
+            yield
+
+    def type(self, count, spacing, key="a"):
+        for _ in range(count):
+            self.scheduler.changed(key)
+            self.loop.pass_time(spacing)
+
+
+def test_a_quick_analysis_is_never_delayed():
+    session = Session(cost=0.005)
+    session.type(10, 0.03)
+    assert len(session.runs) == 10
+    assert all(at - 0.03 * n <= 0.03 for n, (_, at) in enumerate(session.runs))
+
+
+def test_changes_that_arrive_together_are_analysed_once():
+    session = Session()
+    for _ in range(5):
+        session.scheduler.changed("a")
+    session.loop.pass_time(0.01)
+    assert len(session.runs) == 1
+
+
+def test_a_slow_analysis_waits_for_a_pause():
+    session = Session(cost=0.2)
+    session.scheduler.pace("a").analysed(0.2)
+    session.type(8, 0.04)
+    during = len(session.runs)
+    session.loop.pass_time(1.0)
+    assert during < 4
+    assert len(session.runs) == during + 1
+
+
+@given(st.floats(0.0, 3.0), st.lists(st.floats(0.0, 0.5), min_size=1, max_size=30))
+def test_no_change_waits_longer_than_the_maximum(cost, gaps):
+    pace = Pace()
+    pace.analysed(cost)
+    now = 100.0
+    first = None
+    for gap in gaps:
+        now += gap
+        if first is not None and now - first > MAXIMUM_WAIT:
+            pace.analysed(cost)  # it was due before this change
+            first = None
+        pace.changed(now)
+        first = now if first is None else first
+        assert 0.0 <= pace.delay(now)
+        assert now + pace.delay(now) <= first + MAXIMUM_WAIT + 1e-9
+
+
+def test_a_closed_document_is_not_analysed():
+    session = Session()
+    session.scheduler.changed("a")
+    session.scheduler.forget("a")
+    session.loop.pass_time(0.1)
+    assert session.runs == []
+
+
+def test_idle_work_starts_after_quiet_and_only_then():
+    session = Session()
+    session.type(10, QUIET / 2)
+    assert session.idle == []
+    session.loop.pass_time(QUIET * 2)
+    assert session.idle == [0, 1, 2]
+
+
+def test_a_change_interrupts_idle_work_and_it_starts_again():
+    session = Session()
+    interrupted = []
+
+    def work():
+        interrupted.append("step")
+        session.scheduler.changed("a")
+        yield
+        interrupted.append("not reached")
+
+    session.scheduler._idle_work = work
+    session.scheduler.changed("a")
+    session.loop.pass_time(QUIET)
+    session.scheduler._idle_work = session._idle_work
+    session.loop.pass_time(QUIET * 3)
+    assert interrupted == ["step"]
+    assert session.idle == [0, 1, 2]
+
+
+def test_after_long_quiet_nothing_is_planned_any_more():
+    session = Session()
+    session.type(3, 0.01)
+    session.loop.pass_time(QUIET * 2 + LONG_QUIET)
+    assert session.loop.planned == 0
+    session.type(1, QUIET * 2)
+    assert session.idle == [0, 1, 2, 0, 1, 2]
+
+
+def test_stopping_calls_everything_off():
+    session = Session()
+    session.scheduler.changed("a")
+    session.scheduler.stop()
+    session.loop.pass_time(10)
+    assert (session.runs, session.idle, session.loop.planned) == ([], [], 0)

@@ -1,0 +1,55 @@
+"""Small projects on disk, analysed as the command line and the server do it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from jaxpert.engine.analyze import Analysis, analyze
+from jaxpert.jaxdb.load import newest_known
+from jaxpert.project.workspace import Workspace
+from packaging.version import Version
+
+from jaxpert.rulekit.rule import Finding
+from jaxpert.rules import ALL_RULES
+
+KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
+
+
+class Project:
+    """A folder with some files and a configuration, opened as a workspace.
+
+    The JAX version is always set, so that what is installed where the tests run plays no part.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: Mapping[str, str],
+        jax: Version | str = "",
+        *,
+        remat3: bool = False,
+        x64: bool = False,
+        select: tuple[str, ...] = (),
+    ) -> None:
+        self.root = root
+        for name, text in files.items():
+            file = root / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode("utf-8"))
+        settings = [
+            f'jax-version = "{jax or newest_known()}"',
+            f"remat3 = {str(remat3).lower()}",
+            f"x64 = {str(x64).lower()}",
+            f"select = {list(select)}",
+        ]
+        (root / "jaxpert.toml").write_text("\n".join(settings) + "\n", encoding="utf-8")
+        self.workspace = Workspace((root,), KNOWN_RULES)
+
+    def analysis(self, name: str) -> Analysis:
+        """What the engine makes of one file."""
+        return analyze(self.workspace.snapshot(self.root / name))
+
+    def findings(self, name: str) -> tuple[Finding, ...]:
+        """The findings in one file."""
+        return self.analysis(name).findings
