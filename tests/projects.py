@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from jaxpert.engine.analyze import Analysis, analyze
-from jaxpert.jaxdb.load import newest_known
 from jaxpert.project.workspace import Workspace
 from packaging.version import Version
 
+from jaxpert.engine.analyze import Analysis, analyze
+from jaxpert.jaxdb.load import newest_known
 from jaxpert.rulekit.rule import Finding
 from jaxpert.rules import ALL_RULES
 
@@ -30,7 +30,6 @@ class Project:
         *,
         remat3: bool = False,
         x64: bool = False,
-        select: tuple[str, ...] = (),
     ) -> None:
         self.root = root
         for name, text in files.items():
@@ -41,7 +40,6 @@ class Project:
             f'jax-version = "{jax or newest_known()}"',
             f"remat3 = {str(remat3).lower()}",
             f"x64 = {str(x64).lower()}",
-            f"select = {list(select)}",
         ]
         (root / "jaxpert.toml").write_text("\n".join(settings) + "\n", encoding="utf-8")
         self.workspace = Workspace((root,), KNOWN_RULES)

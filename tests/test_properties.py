@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from jaxpert.engine.analyze import analyze
 from jaxpert.engine.fixing import fix_for, fix_until_quiet
-
 from jaxpert.rulekit.rule import Finding
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import apply_edits
@@ -185,7 +185,7 @@ def _check_ranges(findings: tuple[Finding, ...], text: str) -> None:
 def test_every_fix_leaves_a_file_that_parses(example: PageExample, line_end: str, tmp_path: Path) -> None:
     """Each fix alone, and all of them until quiet; only lines that a fix touches change their line end."""
     files = {block.path: block.text.replace("\n", line_end) for block in example.blocks}
-    project = Project(tmp_path, files, example.options.get("jax", ""))
+    project = Project(tmp_path, files, **example.settings)
     for name, text in files.items():
         if not _parses(text):
             continue

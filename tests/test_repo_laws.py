@@ -131,7 +131,7 @@ def _findings_on_pages() -> tuple[tuple[str, Finding], ...]:
     for example in all_examples():
         with tempfile.TemporaryDirectory() as folder:
             files = {block.path: block.text for block in example.blocks}
-            project = Project(Path(folder), files, example.options.get("jax", ""))
+            project = Project(Path(folder), files, **example.settings)
             for name in files:
                 found += [(example.where, finding) for finding in project.findings(name)]
     return tuple(found)

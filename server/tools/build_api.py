@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from packaging.version import Version
 
-from jaxpert.jaxdb.load import DATA, PRIMITIVES, PRIVATE_PATHS, in_spans, parse_signature
+from jaxpert.jaxdb.load import DATA, PRIMITIVES, PRIVATE_PATHS, WAS_READ, in_spans, parse_signature
 from jaxpert.jaxdb.schema import ROLES, TRAITS, ApiKind
 
 if sys.version_info >= (3, 11):
@@ -41,7 +41,7 @@ FIELDS = {
 }  # fmt: skip
 
 
-class Mistake(Exception):
+class DataError(Exception):
     """The data contradicts itself or the JAX that was read; the text says where."""
 
 
@@ -73,10 +73,11 @@ def main() -> int:
         for python in options.pythons:
             add(facts, inspect(python, written), written)
         made = {"apis.json": apis_json(written, facts), "names.json": names_json(facts)}
-    except Mistake as mistake:
-        print(mistake, file=sys.stderr)
+    except DataError as error:
+        print(error, file=sys.stderr)
         return 2
-    stale = [name for name, text in made.items() if not (DATA / name).exists() or (DATA / name).read_text("utf-8") != text]
+    there = {path.name: path.read_text("utf-8") for path in DATA.glob("*.json")}
+    stale = [name for name, text in made.items() if there.get(name) != text]
     for name in stale:
         if options.check:
             print(f"{name} is out of date")
@@ -93,7 +94,7 @@ def read_written() -> list[dict[str, Any]]:
     """The entries of apis.toml, checked and completed.
 
     Raises:
-        Mistake: an entry has an unknown field, kind, role or trait, or a path that another one has too.
+        DataError: an entry has an unknown field, kind, role or trait, or a path that another one has too.
     """
     entries: list[dict[str, Any]] = tomllib.loads((DATA / "apis.toml").read_text("utf-8"))["api"]
     kinds = {kind.value for kind in ApiKind}
@@ -109,13 +110,13 @@ def read_written() -> list[dict[str, Any]]:
             (set(entry.get("wider", ())) - set(entry.get("paths", ())), "path in wider"),
         ):
             if wrong:
-                raise Mistake(f"{name}: unknown {what} {', '.join(sorted(wrong))}")
+                raise DataError(f"{name}: unknown {what} {', '.join(sorted(wrong))}")
         entry.setdefault("library", "jax")
         entry.setdefault("url", REFERENCE.format(name))
         entry["paths"] = [name, *entry.get("paths", ())]
         for path in entry["paths"]:
             if path in owners:
-                raise Mistake(f"{path} belongs to {owners[path]} and to {name}")
+                raise DataError(f"{path} belongs to {owners[path]} and to {name}")
             owners[path] = name
     return entries
 
@@ -127,7 +128,7 @@ def inspect(python: str, written: list[dict[str, Any]]) -> dict[str, Any]:
     """What the JAX of one interpreter says; see inspect_jax.py.
 
     Raises:
-        Mistake: it cannot be run or read.
+        DataError: it cannot be run or read.
     """
     paths = [path for entry in written if entry["library"] == "jax" for path in entry["paths"]]
     request = json.dumps({"paths": paths, "switches": SWITCHES})
@@ -135,9 +136,9 @@ def inspect(python: str, written: list[dict[str, Any]]) -> dict[str, Any]:
     try:
         done = subprocess.run([python, str(script)], input=request, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise Mistake(f"{python}: {error}") from error
+        raise DataError(f"{python}: {error}") from error
     if done.returncode:
-        raise Mistake(f"{python}:\n{done.stderr}")
+        raise DataError(f"{python}:\n{done.stderr}")
     if done.stderr:
         print(done.stderr, end="", file=sys.stderr)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -148,25 +149,25 @@ def add(facts: Facts, answer: Mapping[str, Any], written: list[dict[str, Any]]) 
     """Put one release's answer into ``facts``, in place of what was recorded for it.
 
     Raises:
-        Mistake: a public module could not be imported, a switch is on by default, or two paths of one API have
+        DataError: a public module could not be imported, a switch is on by default, or two paths of one API have
             different signatures.
     """
     version = answer["version"]
     broken = sorted(name for name, members in answer["modules"].items() if members is None)
     if broken:
-        raise Mistake(f"JAX {version}: cannot import {', '.join(broken)}")
+        raise DataError(f"JAX {version}: cannot import {', '.join(broken)}")
     facts.versions.add(version)
     for owner in facts.names.values():
         owner.pop(version, None)
     private = [path for path in answer["paths"] if "._" in path]
     groups = {**answer["modules"], PRIMITIVES: answer["primitives"], PRIVATE_PATHS: private}
     for owner_name, members in groups.items():
-        facts.names.setdefault(owner_name, {})[version] = frozenset(members)
+        facts.names.setdefault(owner_name, {})[version] = frozenset(members) | {WAS_READ}
     for switch in SWITCHES:
         facts.switches.setdefault(switch, set()).discard(version)
         if switch in answer["switches"]:
             if answer["switches"][switch]:
-                raise Mistake(f"JAX {version}: {switch} is on by default; JaxTarget and detect() assume it is off")
+                raise DataError(f"JAX {version}: {switch} is on by default; JaxTarget and detect() assume it is off")
             facts.switches[switch].add(version)
     for entry in written:
         if entry["library"] == "jax":
@@ -184,7 +185,7 @@ def signature_of(entry: Mapping[str, Any], answer: Mapping[str, Any]) -> str | N
     strict = {path: text for path, text in present.items() if path not in entry.get("wider", ())} or present
     first, *others = strict.values()
     if any(other != first for other in others):
-        raise Mistake(f"JAX {answer['version']}: paths of {entry['name']} differ: {strict}")
+        raise DataError(f"JAX {answer['version']}: paths of {entry['name']} differ: {strict}")
     text: str | None = first
     return text
 
@@ -234,7 +235,7 @@ def apis_json(written: list[dict[str, Any]], facts: Facts) -> str:
     """One line for each API.
 
     Raises:
-        Mistake: an API of JAX was never there, or a role names a parameter that no signature has.
+        DataError: an API of JAX was never there, or a role names a parameter that no signature has.
     """
     versions = ordered(facts.versions)
     lines = []
@@ -252,10 +253,10 @@ def apis_json(written: list[dict[str, Any]], facts: Facts) -> str:
             "url": entry["url"],
             "example": entry.get("example", "").strip("\n"),
         }
-        parameters = {p.name for text, *_ in record["signatures"] for p in parse_signature(text, Version("0")).parameters}
-        lost = set(record["roles"].values()) - parameters
+        signatures = [parse_signature(text, Version("0")) for text, *_ in record["signatures"]]
+        lost = set(record["roles"].values()) - {p.name for signature in signatures for p in signature.parameters}
         if lost:
-            raise Mistake(f"{entry['name']}: no signature has the parameter {', '.join(sorted(lost))}")
+            raise DataError(f"{entry['name']}: no signature has the parameter {', '.join(sorted(lost))}")
         lines.append("  " + json.dumps(record, ensure_ascii=False))
     # A switch, once there, has stayed; the first release is enough.
     switches = {name: ordered(found)[0] for name, found in sorted(facts.switches.items()) if found}
@@ -299,7 +300,8 @@ def recorded(written: list[dict[str, Any]]) -> Facts:
             members = frozenset(
                 name for spans, text in groups.items() if in_spans(spans, Version(version)) for name in text.split()
             )
-            facts.names.setdefault(owner, {})[version] = members
+            if members:
+                facts.names.setdefault(owner, {})[version] = members
     for name, since in apis["switches"].items():
         facts.switches[name] = {v for v in facts.versions if Version(v) >= Version(since)}
     known = {entry["name"] for entry in written}

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jaxpert.project.config import KEYS
-
 from jaxpert.rulekit.page import rule_page
 from jaxpert.rulekit.rule import Rule, Stage
 from jaxpert.rules import ALL_RULES

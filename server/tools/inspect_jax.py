@@ -21,7 +21,8 @@ import warnings
 from typing import Any
 
 UNREAD = frozenset(
-    {"array_serialization", "collect_profile", "examples", "jax2tf", "mlir", "mosaic", "source_mapper", "test", "tests", "tools"}
+    {"array_serialization", "collect_profile", "examples", "jax2tf", "mlir", "mosaic", "source_mapper"}
+    | {"test", "tests", "tools"}
 )
 """Modules that are scripts or tests, need another framework, or mirror another project: their names stay unknown."""
 
@@ -147,7 +148,7 @@ def signature_text(value: Any) -> str | None:
             parts.append("/")
         if kind is parameter.KEYWORD_ONLY and last_kind not in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL):
             parts.append("*")
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(kind, "")
+        stars = "*" if kind is parameter.VAR_POSITIONAL else "**" if kind is parameter.VAR_KEYWORD else ""
         default = "" if parameter.default is parameter.empty else "=" + default_text(parameter.default)
         parts.append(f"{stars}{parameter.name}{default}")
         last_kind = kind

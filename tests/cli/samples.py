@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from jaxpert.cli.report import FileReport, Place, PlacedEdit, PlacedFinding, PlacedFix, Run
@@ -77,3 +78,47 @@ def block_run() -> Run:
         fix=fix_with((range_at(2, 19, 2, 19), "\n    return False")),
     )
     return run_of(BLOCK, finding)
+
+
+FALLS_THROUGH = '''\
+import jax
+
+
+def keep_dots(prim, *avals, **params):
+    if prim.name == "dot_general":
+        return True
+
+
+block = jax.checkpoint(lambda x: x, policy=keep_dots)
+'''
+"""One error with a safe fix."""
+
+CALLED = '''\
+import jax
+
+other = jax.checkpoint(lambda x: x, policy=jax.checkpoint_policies.nothing_saveable())
+'''
+"""One warning, of policy-called."""
+
+MISSPELT = '''\
+import jax
+from jax.ad_checkpoint import checkpoint_name
+
+
+def block_fn(x):
+    return checkpoint_name(x, "attn_out")
+
+
+block = jax.checkpoint(block_fn, policy=jax.checkpoint_policies.save_only_these_names("atn_out"))
+'''
+"""One warning with an unsafe fix."""
+
+
+def notebook_of(*sources: str) -> str:
+    """The JSON of a notebook with these code cells."""
+    cells = [
+        {"cell_type": "code", "metadata": {}, "source": source.splitlines(keepends=True), "outputs": [],
+         "execution_count": None}
+        for source in sources
+    ]  # fmt: skip
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"

@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from jaxpert.cli.output import github, json as json_output, sarif
+from jaxpert.cli.output import github, sarif
+from jaxpert.cli.output import json as json_output
 from jaxpert.cli.report import FileReport, Place, Run
 from jaxpert.rulekit.rule import Safety, Severity
 from jaxpert.rules import ALL_RULES

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from jaxpert.jaxdb.load import load, newest_known
 
+from jaxpert.jaxdb.load import load, newest_known
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.text.lines import split_lines
 from tests.corpus.ledger import Hit, compare, read_ledger, stanza

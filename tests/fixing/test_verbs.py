@@ -222,6 +222,8 @@ CASES += [
         'f(\n    # names\n        "a",\n    # end\n)\n',
     ),
     (verbs.spread_argument, 'f(\n    «["a", "b"]»\n)\n', 'f(\n    "a", "b"\n)\n'),
+    (verbs.spread_argument, "x = f'😀{f(«[\"a\", \"b\"]»)!r:>{w}}'\n", "x = f'😀{f(\"a\", \"b\")!r:>{w}}'\n"),
+    (verbs.spread_argument, "f'''\n😀 {x:{f(«[1]»)}}\n''' f'{f([1])}'\n", "f'''\n😀 {x:{f(1)}}\n''' f'{f([1])}'\n"),
     (verbs.spread_argument, 'f((«["a", "b"]»))\n', None),
     (verbs.spread_argument, 'f(k=«["a"]»)\n', None),
     (verbs.spread_argument, 'f(«"a"»)\n', None),

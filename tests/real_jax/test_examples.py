@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from jaxpert.jaxdb.load import newest_known
 from packaging.version import Version
 
+from jaxpert.jaxdb.load import newest_known
 from jaxpert.rulekit.rule import Example, Rule
 from jaxpert.rules import ALL_RULES
 from tests.projects import Project

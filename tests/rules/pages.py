@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 PAGES = Path(__file__).parent
 
@@ -77,6 +78,12 @@ class PageExample:
     def rule(self) -> str:
         """The rule that the page is about."""
         return self.page.stem
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The JAX that the directives ask for, as :class:`tests.projects.Project` takes it."""
+        switches = {name: self.options[name] == "on" for name in ("remat3", "x64") if name in self.options}
+        return {"jax": self.options.get("jax", ""), **switches}
 
     @property
     def where(self) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+
 from jaxpert.engine.analyze import analyze
 from jaxpert.engine.fixing import fix_until_quiet
-
 from jaxpert.rulekit.rule import Finding
 from jaxpert.text.lines import Position, Range, end_of, split_lines
 from tests.projects import Project
@@ -31,10 +31,8 @@ ABOVE = "# 😀 漢字: é\n"
 BEFORE = '"😀漢é"; '
 
 
-def _project(root: Path, example: PageExample, changed: Callable[[str], str] = str, **options: object) -> Project:
-    files = {block.path: changed(block.text) for block in example.blocks}
-    switches = {name: example.options.get(name) == "on" for name in ("remat3", "x64")}
-    return Project(root, files, example.options.get("jax", ""), **switches, **options)  # type: ignore[arg-type]
+def _project(root: Path, example: PageExample, changed: Callable[[str], str] = str) -> Project:
+    return Project(root, {block.path: changed(block.text) for block in example.blocks}, **example.settings)
 
 
 def _check(example: PageExample, block: Block, findings: Iterable[Finding], lines_above: int = 0) -> None:
@@ -164,7 +162,7 @@ def test_same_findings_when_typed(example: PageExample, tmp_path: Path) -> None:
 @each_fix
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_fix_is_the_one_shown(example: PageExample, block: Block, line_end: str, tmp_path: Path) -> None:
-    project = _project(tmp_path, example, lambda text: text.replace("\n", line_end), select=(example.rule,))
+    project = _project(tmp_path, example, lambda text: text.replace("\n", line_end))
     path = project.root / block.path
 
     def analyse(text: str) -> object:
@@ -172,7 +170,7 @@ def test_fix_is_the_one_shown(example: PageExample, block: Block, line_end: str,
         return analyze(project.workspace.snapshot(path))
 
     before = block.text.replace("\n", line_end)
-    after = fix_until_quiet(before, analyse, unsafe=True).text
+    after = fix_until_quiet(before, analyse, unsafe=True, rules={example.rule}).text
     where = f"{example.page.name}:{block.first_line}"
     assert after == str(block.fixed).replace("\n", line_end), where
     ast.parse(after)

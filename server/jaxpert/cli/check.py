@@ -8,52 +8,53 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 import click
 from packaging.version import InvalidVersion, Version
 
-from jaxpert.cli.checking import FixMode, Request, check_files, check_text, describe_options, files_to_check
+from jaxpert.cli.checking import (
+    KNOWN_RULES,
+    FixMode,
+    Request,
+    check_files,
+    check_text,
+    config_problems,
+    describe_options,
+    files_to_check,
+)
+from jaxpert.cli.output import github, json, sarif
+from jaxpert.cli.output.source_lines import visible
+from jaxpert.cli.output.text import TextOutput
+from jaxpert.cli.output.unified_diff import print_diff
+from jaxpert.cli.placing import shown_path
 from jaxpert.cli.progress import ProgressBar
-from jaxpert.cli.report import FileReport, Run
-from jaxpert.cli.terminal import complain, make_printable
+from jaxpert.cli.report import Run
+from jaxpert.cli.terminal import complain, console_for, make_printable, width_of
+from jaxpert.project.config import ConfigProblem, unknown_rule
 from jaxpert.rules import ALL_RULES
 from jaxpert.text.decoding import write_source
-from jaxpert.text.near_misses import did_you_mean
 
 _FILES_A_PROCESS = 24  # fewer are checked sooner than another process starts
 _SLOWEST = 5
 
 
-class _Selectors(click.ParamType):
-    """A comma list of rule codes, prefixes of codes, or names."""
-
-    name = "rules"
-
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """The selectors in ``value``; an unknown one is a usage error."""
-        if isinstance(value, tuple):
-            return value
-        selectors = tuple(word for part in value.split(",") if (word := part.strip()))
-        known = [word for rule in ALL_RULES for word in (rule.code, rule.name)]
-        for selector in selectors:
-            is_prefix = selector.startswith("JXP") and any(word.startswith(selector) for word in known)
-            if not is_prefix and selector not in known:
-                self.fail(f"there is no rule `{selector}`{did_you_mean(selector, known) or '.'}", param, ctx)
-        return selectors
+def _selectors(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """The rules, prefixes of codes, and names in comma lists; an unknown one is a usage error."""
+    selectors = [word for value in values for part in value.split(",") if (word := part.strip())]
+    for selector in selectors:
+        if message := unknown_rule(selector, KNOWN_RULES):
+            raise click.BadParameter(message, ctx, param)
+    return selectors
 
 
-class _JaxVersion(click.ParamType):
-    name = "version"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """``value``, when it is a version."""
+def _version(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
         try:
             Version(value)
-        except InvalidVersion:
-            self.fail(f"`{value}` is no version; write one like 0.7.2.", param, ctx)
-        return value
+        except InvalidVersion as error:
+            raise click.BadParameter(f"`{value}` is not a version: write one such as 0.7.2", ctx, param) from error
+    return value
 
 
 @click.command(short_help="Check files and folders.")
@@ -61,9 +62,15 @@ class _JaxVersion(click.ParamType):
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, then report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also the fixes that want a look.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing. Exit code 1 if anything.")
-@click.option("--select", type=_Selectors(), multiple=True, help="Only these: codes, prefixes, names; repeatable.")
-@click.option("--ignore", type=_Selectors(), multiple=True, help="Not these rules; repeatable.")
-@click.option("--jax-version", type=_JaxVersion(), help="The JAX to check against, instead of the one detected.")
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="RULES",
+    callback=_selectors,
+    help="Only these rules: names, codes, or beginnings of codes, with commas between; repeatable.",
+)
+@click.option("--ignore", multiple=True, metavar="RULES", callback=_selectors, help="Not these rules; repeatable.")
+@click.option("--jax-version", metavar="VERSION", callback=_version, help="Check against this JAX, not the one found.")
 @click.option(
     "--output-format",
     type=click.Choice(["text", "json", "sarif", "github"]),
@@ -82,8 +89,8 @@ def check(
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
-    select: tuple[tuple[str, ...], ...],
-    ignore: tuple[tuple[str, ...], ...],
+    select: list[str],
+    ignore: list[str],
     jax_version: str | None,
     output_format: str,
     stdin_filename: Path | None,
@@ -98,8 +105,6 @@ def check(
     Exit code: 0 when there is nothing to report, 1 when there is, 2 when something could not be done: a wrong
     option, a broken configuration, an unreadable file.
     """
-    make_printable(sys.stdout, sys.stderr)
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="jaxpert: %(message)s")
     from_stdin = Path("-") in paths
     if from_stdin and len(paths) > 1:
         raise click.UsageError("`-` cannot be checked together with other paths.")
@@ -109,57 +114,77 @@ def check(
         raise click.UsageError("--unsafe-fixes needs --fix or --diff.")
     if diff and output_format != "text":
         raise click.UsageError(f"--diff prints a diff, not {output_format}.")
-    overrides: dict[str, object] = {}
-    if select:
-        overrides["select"] = [selector for group in select for selector in group]
-    if ignore:
-        overrides["ignore"] = [selector for group in ignore for selector in group]
-    if jax_version:
-        overrides["jax-version"] = jax_version
+    make_printable(sys.stdout, sys.stderr)
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="jaxpert: %(message)s")
+    named = (stdin_filename or Path("stdin.py"),) if from_stdin else paths or (Path(),)
+    given = {"select": select or None, "ignore": ignore or None, "jax-version": jax_version}
     mode = FixMode.NONE if not (fix or diff) else FixMode.UNSAFE if unsafe_fixes else FixMode.SAFE
-    named = [stdin_filename or Path("stdin.py")] if from_stdin else list(paths or [Path()])
-    request = Request(tuple(named), overrides, mode, describe_fixes=output_format != "github" and not diff)
+    request = Request(
+        named,
+        {key: value for key, value in given.items() if value is not None},
+        mode,
+        describe_fixes=output_format != "github" and not diff,
+    )
+    if problems := config_problems(request):
+        _complain_about(problems)
+        sys.exit(2)
     if show_config:
         click.echo(describe_options(request), nl=False)
         return
 
     started = time.perf_counter()
-    if from_stdin:
-        content = sys.stdin.buffer.read()
-        files = [check_text(request, named[0], content)]
-        processes = 1
-    else:
-        found = files_to_check(request)
-        if not found:
-            complain(f"no Python file or notebook found in {' '.join(map(str, named))}")
-        processes = jobs or _processes_for(len(found))
-        with ProgressBar(len(found)) as bar:
-            files = check_files(request, found, processes, bar.advance)
-    run = Run(tuple(files), fixing=mode is not FixMode.NONE)
-
-    unwritten = False if diff or from_stdin else _write_changes(files)
-    for file in files:
-        if file.failure:
-            complain(f"{file.path}: {file.failure}")
+    content = sys.stdin.buffer.read() if from_stdin else None
+    run, processes = _checked(request, content, jobs)
+    complete = _complain(run)
+    if not from_stdin and not diff:
+        complete = _write_changes(run) and complete
     if diff:
-        _print_diffs(files)
-    elif from_stdin and fix:
-        change = files[0].change
+        _print_diffs(run)
+    elif content is not None and fix:
+        change = run.files[0].change
         sys.stdout.flush()
         sys.stdout.buffer.write(change.content if change else content)
-        _print_text(run, named, statistics, to_stderr=True)
+        _print_text(run, named, statistics, sys.stderr)
     elif output_format == "text":
-        _print_text(run, named, statistics)
+        _print_text(run, named, statistics, sys.stdout)
     else:
-        _print_machine_format(run, output_format)
-        if statistics:
-            _print_statistics(run)
+        _print_for_machines(run, output_format, statistics)
     if verbose:
         _print_timing(run, time.perf_counter() - started, processes)
-    if unwritten or any(file.failure for file in files):
+    if not complete:
         sys.exit(2)
-    reported = any(file.change for file in files) if diff else bool(run.findings)
+    reported = any(file.change for file in run.files) if diff else bool(run.findings)
     sys.exit(1 if reported and not exit_zero else 0)
+
+
+def _checked(request: Request, content: bytes | None, jobs: int | None) -> tuple[Run, int]:
+    """The reports, and how many processes it took; of ``content`` instead of files where that is given."""
+    fixing = request.fix is not FixMode.NONE
+    if content is not None:
+        return Run((check_text(request, request.paths[0], content),), fixing), 1
+    files = files_to_check(request)
+    if not files:
+        complain(f"no Python file or notebook found in {' '.join(map(str, request.paths))}")
+    processes = jobs or _processes_for(len(files))
+    with ProgressBar(len(files)) as bar:
+        return Run(tuple(check_files(request, files, processes, bar.advance)), fixing), processes
+
+
+def _complain(run: Run) -> bool:
+    """Say on standard error what could not be done; whether everything could."""
+    problems = tuple(dict.fromkeys(problem for file in run.files for problem in file.problems))
+    _complain_about(problems)
+    failed = [file for file in run.files if file.failure]
+    for file in failed:
+        complain(f"{visible(str(file.path))}: {file.failure}")
+    return not problems and not failed
+
+
+def _complain_about(problems: Sequence[ConfigProblem]) -> None:
+    for problem in problems:
+        path = shown_path(problem.path)
+        line, column = problem.range.start
+        complain(f"{path}:{line + 1}:{column + 1}: {problem.message}")
 
 
 def _processes_for(files: int) -> int:
@@ -168,25 +193,21 @@ def _processes_for(files: int) -> int:
     return max(1, min(cpus, files // _FILES_A_PROCESS))
 
 
-def _write_changes(files: Sequence[FileReport]) -> bool:
-    """Write the fixed files; whether any could not be."""
-    failed = False
-    for file in files:
+def _write_changes(run: Run) -> bool:
+    """Write the fixed files; whether all could be written."""
+    complete = True
+    for file in run.files:
         if file.change is None:
             continue
         try:
             write_source(file.path, file.change.content)
         except OSError as error:
-            complain(f"{file.path}: not written: {error.strerror or error}")
-            failed = True
-    return failed
+            complain(f"{visible(str(file.path))}: not written: {error.strerror or error}")
+            complete = False
+    return complete
 
 
-def _print_text(run: Run, named: Sequence[Path], statistics: bool, *, to_stderr: bool = False) -> None:
-    from jaxpert.cli.output.text import TextOutput
-    from jaxpert.cli.terminal import console_for, width_of
-
-    stream = sys.stderr if to_stderr else sys.stdout
+def _print_text(run: Run, named: Sequence[Path], statistics: bool, stream: TextIO) -> None:
     console = console_for(stream)
     output = TextOutput(console, width_of(stream, console))
     output.findings(run.files)
@@ -195,40 +216,29 @@ def _print_text(run: Run, named: Sequence[Path], statistics: bool, *, to_stderr:
     output.summary(run, _fix_command(named))
 
 
-def _print_statistics(run: Run) -> None:
-    from jaxpert.cli.output.text import TextOutput
-    from jaxpert.cli.terminal import console_for
-
-    TextOutput(console_for(sys.stderr), None).statistics(run.findings)
-
-
 def _fix_command(named: Sequence[Path]) -> str:
     """The command that fixes what was checked, as far as it fits on the line."""
     paths = "" if list(named) == [Path()] else " " + " ".join(map(str, named))
     return f"jaxpert check --fix{paths if len(paths) <= 50 else ' …'}"
 
 
-def _print_machine_format(run: Run, output_format: str) -> None:
-    from jaxpert.cli.output import github, json, sarif
-
+def _print_for_machines(run: Run, output_format: str, statistics: bool) -> None:
     if output_format == "json":
         sys.stdout.write(json.render(run))
     elif output_format == "sarif":
         sys.stdout.write(sarif.render(run, ALL_RULES))
     else:
         sys.stdout.write(github.render(run))
+    if statistics:
+        TextOutput(console_for(sys.stderr), None).statistics(run.findings)
 
 
-def _print_diffs(files: Sequence[FileReport]) -> None:
-    from jaxpert.cli.output.unified_diff import print_diff
-
-    changed = [file for file in files if file.change]
-    for file in changed:
-        assert file.change is not None
-        print_diff(str(file.path), file.change.before, file.change.after)
-    applied = sum(file.change.applied for file in changed if file.change)
-    if applied:
-        complain(f"would fix {applied} in {len(changed)} of {len(files)} files; nothing is written with --diff")
+def _print_diffs(run: Run) -> None:
+    changes = [(file.path, file.change) for file in run.files if file.change]
+    for path, change in changes:
+        print_diff(str(path), change.before, change.after)
+    if changes:
+        complain(f"--fix would fix {run.applied} in {len(changes)} of {len(run.files)} files; nothing is written")
 
 
 def _print_timing(run: Run, seconds: float, processes: int) -> None:

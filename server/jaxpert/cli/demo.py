@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jaxpert.cli.output.text import TextOutput
 from jaxpert.cli.output.unified_diff import print_diff
 from jaxpert.cli.report import Run
 from jaxpert.cli.terminal import console_for, make_printable, width_of
+from jaxpert.jaxdb.load import newest_known
 
 _NAME = Path("training.py")
 
@@ -23,9 +25,9 @@ def demo() -> None:
     make_printable(sys.stdout)
     content = files("jaxpert.cli").joinpath("demo_training.py.txt").read_bytes()
     # The newest JAX that jaxpert knows, so that the demonstration is the same everywhere.
-    request = Request((_NAME,), {"jax-version": newest_known()}, FixMode.NONE)
+    request = Request((_NAME,), {"jax-version": str(newest_known())})
     found = check_text(request, _NAME, content)
-    fixed = check_text(request.with_fixes(FixMode.UNSAFE), _NAME, content)
+    fixed = check_text(replace(request, fix=FixMode.UNSAFE), _NAME, content)
     console = console_for(sys.stdout)
     width = width_of(sys.stdout, console)
     output = TextOutput(console, width, fix_lines=False)

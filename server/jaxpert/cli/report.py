@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jaxpert.project.config_file import ConfigProblem
 from jaxpert.rulekit.rule import Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -89,6 +90,7 @@ class FileReport:
         failure: why the file could not be read, or why its fixes were refused; "" when all went well.
         target: the JAX it was checked against, e.g. "JAX 0.12.0 from .venv".
         change: set when fixing was asked for and changed something.
+        problems: mistakes in the configuration that holds for it.
     """
 
     path: Path
@@ -99,6 +101,7 @@ class FileReport:
     change: Change | None = None
     seconds: float = 0.0
     line_count: int = 0
+    problems: tuple[ConfigProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.engine import suppress
+from jaxpert.engine.suppress import apply_suppressions
 from jaxpert.model import guards
 from jaxpert.model.file_model import FileModel
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import ALL_RULES
-from jaxpert.syntax.comments import find_suppressions
 from jaxpert.text.lines import Position
 
 if TYPE_CHECKING:
@@ -38,16 +37,14 @@ def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
     raised only when the environment variable ``JAXPERT_CRASH`` is set, as the tests do).
     """
     model = snapshot.model
-    known = {rule.name: rule.code for rule in rules}
-    enabled = snapshot.options.enabled_rules(snapshot.path, known)
+    chosen = snapshot.options.enabled_rules(snapshot.path, {rule.name: rule.code for rule in rules})
+    enabled = [rule for rule in rules if rule.name in chosen]
     found: list[Finding] = []
     if model.concerns_jax:
-        for rule in rules:
-            if rule.name in enabled:
-                found.extend(finding for finding in _run(rule, model, snapshot.path) if not _is_meant(model, finding))
-    readable = model.source.problem is None and model.source.is_current
-    outcome = suppress.apply(_unique(found), find_suppressions(model.source), known, enabled, report=readable)
-    return Analysis(tuple(sorted((*outcome.kept, *outcome.reports), key=_order)), model, snapshot)
+        for rule in enabled:
+            found.extend(finding for finding in _run(rule, model, snapshot.path) if not _is_meant(model, finding))
+    kept = apply_suppressions(snapshot, _unique(found), enabled)
+    return Analysis(tuple(sorted(kept, key=_order)), model, snapshot)
 
 
 def _run(rule: Rule, model: FileModel, path: object) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from jaxpert.rulekit.rule import Finding, Fix, Safety
 from jaxpert.rules import rule_named
 from jaxpert.syntax.parse import SyntaxProblem, parse
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.edits import OverlappingEdits, apply_edits
+from jaxpert.text.edits import Edit, OverlappingEdits, apply_edits
 from jaxpert.text.lines import Range, clamp
 
 if TYPE_CHECKING:
@@ -69,7 +69,12 @@ def fix_for(analysis: Analysis, finding: Finding) -> Fix | None:
 
 
 def fix_until_quiet(
-    text: str, analyse: Callable[[str], Analysis], *, unsafe: bool, rules: Collection[str] | None = None
+    text: str,
+    analyse: Callable[[str], Analysis],
+    *,
+    unsafe: bool,
+    rules: Collection[str] | None = None,
+    apply: Callable[[str, Sequence[Edit]], str] = apply_edits,
 ) -> FixResult:
     """Apply fixes, analyse again, and so on until there is nothing left to fix.
 
@@ -80,6 +85,7 @@ def fix_until_quiet(
         analyse: analyses a text.
         unsafe: whether to apply unsafe fixes too.
         rules: names of the rules whose findings to fix; None for all.
+        apply: makes the edits of one round; a notebook's change its cells.
     """
     applied: list[FixedFinding] = []
     refused: list[FixedFinding] = []
@@ -97,7 +103,7 @@ def fix_until_quiet(
         refused = [name for name, fix in chosen if (name, fix) not in kept]
         if not kept:
             break
-        text = apply_edits(text, [edit for _, fix in kept for edit in fix.edits])
+        text = apply(text, [edit for _, fix in kept for edit in fix.edits])
         applied += [name for name, _ in kept]
         analysis = analyse(text)
     return FixResult(text, tuple(applied), analysis.findings, tuple(refused))

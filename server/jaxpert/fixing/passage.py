@@ -78,8 +78,8 @@ def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     while end < len(lines) and (not lines[end].strip() or lines[end].lstrip().startswith("#")):
         end += 1
     own = [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines[first:end]]
-    # A form feed also is one column wide, and the parser takes it for nothing.
-    own[0] = own[0].replace(_BOM, "\f", 1) if own[0].startswith(_BOM) else own[0]
+    if own[0].startswith(_BOM):
+        own[0] = "\f" + own[0][1:]  # as wide, and nothing to the parser
     tree = parse("".join(own))
     return None if isinstance(tree, SyntaxProblem) else Passage(first, own, tree, line_end_at(lines, area.start.line))
 

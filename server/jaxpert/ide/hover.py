@@ -96,7 +96,8 @@ def api_blocks(api: Api, version: Version, exists: bool | None = True) -> list[B
         blocks.append(Prose(f"**Not in JAX {version}.**"))
     if api.summary:
         blocks.append(Prose(api.summary))
-    blocks += [Prose(_note_text(note)) for note in api.notes[-_MOST_NOTES:]]
+    if api.notes:
+        blocks.append(Prose("\n".join(f"- {_note_text(note)}" for note in api.notes[-_MOST_NOTES:])))
     if api.example:
         blocks.append(Code(api.example.strip("\n")))
     if api.url:
@@ -127,9 +128,9 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def _note_text(note: VersionNote) -> str:
-    if note.change == "note":
-        return f"{note.version}: {note.text}" if note.version else note.text
-    return f"{note.change.capitalize()} in {note.version}" + (f": {note.text}" if note.text else "")
+    when = "" if note.version in ("", "any") else f"**{note.version}** "
+    change = "" if note.change == "note" else note.change
+    return f"{when}{change}{': ' if note.text and (when or change) else ''}{note.text}"
 
 
 def _extent(area: Range) -> tuple[int, int]:

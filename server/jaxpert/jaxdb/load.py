@@ -26,6 +26,9 @@ POLICIES = "jax.checkpoint_policies"
 PRIMITIVES = "<primitives>"
 PRIVATE_PATHS = "<private paths>"
 
+WAS_READ = "."
+"""Stands among the names of an owner in the releases where that owner was read: elsewhere they are not known."""
+
 ALWAYS_KNOWN = ("__version__", "__version_info__")
 """Names with underscores that are recorded all the same."""
 
@@ -93,16 +96,16 @@ class JaxDb:
 
     def _has(self, owner: str, name: str) -> bool | None:
         before, after = self._around(owner)
-        if before is None or self._before is None:
+        if before is None:
             return None
-        if after is None or self._after is None:
+        if self._after is None:
             return True if name in before else None
-        return name in before if (name in before) == (name in after) else None
+        return name in before if after is not None and (name in before) == (name in after) else None
 
     def _nearest(self, owner: str) -> frozenset[str]:
         """For a version between two releases, the names of the earlier one."""
         before, after = self._around(owner)
-        return before or after or frozenset()
+        return (before or after or frozenset()) - {WAS_READ}
 
     def _around(self, owner: str) -> tuple[frozenset[str] | None, frozenset[str] | None]:
         """The names of ``owner`` in the nearest releases; None where there is no release or no record."""
@@ -218,11 +221,12 @@ class _History:
         self._groups: dict[str, dict[str, str]] = json.loads((DATA / "names.json").read_text(encoding="utf-8"))
 
     def names(self, owner: str, version: Version | None) -> frozenset[str] | None:
-        """The names of ``owner`` in a known release; None when ``owner`` is not recorded."""
+        """The names of ``owner`` in a known release; None when they were not read there."""
         groups = self._groups.get(owner)
         if groups is None or version is None:
             return None
-        return frozenset(name for spans, text in groups.items() if in_spans(spans, version) for name in text.split())
+        names = frozenset(name for spans, text in groups.items() if in_spans(spans, version) for name in text.split())
+        return names if WAS_READ in names else None
 
     def mentions(self, owner: str, name: str) -> bool:
         """Whether ``owner`` has or had ``name``."""
@@ -251,7 +255,9 @@ def _neighbours(version: Version) -> tuple[Version | None, Version | None]:
     versions = known_versions()
     version = Version(version.public)
     place = bisect_right(versions, version)
-    before = versions[place - 1] if place else None
-    if before is not None and (before == version or (place == len(versions) and before.release[:2] == version.release[:2])):
-        return before, before
-    return before, versions[place] if place < len(versions) else None
+    if not place:
+        return None, versions[0]
+    before = versions[place - 1]
+    if place < len(versions):
+        return before, before if before == version else versions[place]
+    return before, before if before.release[:2] == version.release[:2] else None

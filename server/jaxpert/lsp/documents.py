@@ -15,12 +15,12 @@ from lsprotocol import types
 
 from jaxpert.lsp.buffers import EditableText, PlainText, apply_changes
 from jaxpert.lsp.convert import path_from_uri, stand_in_path
-from jaxpert.syntax.notebook import NotebookMap, UnwritableEdit
 from jaxpert.text.columns import Encoding
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
 
 if TYPE_CHECKING:
+    from jaxpert.syntax.notebook import NotebookMap
     from jaxpert.project.workspace import Workspace
 
 LARGEST = 5_000_000
@@ -50,11 +50,12 @@ class _BufferInWorkspace:
     def __init__(self, workspace: Workspace, path: Path) -> None:
         self._workspace = workspace
         self._path = path
+        self._source = workspace.snapshot(path).source  # the same object until the buffer is closed
 
     @property
     def lines(self) -> Sequence[str]:
         """The buffer's lines."""
-        return self._workspace.snapshot(self._path).source.lines
+        return self._source.lines
 
     def edit(self, area: Range, new_text: str) -> None:
         """Replace ``area``."""
@@ -106,10 +107,12 @@ class NotebookDocument:
         self.parts = cells
         self.is_notebook = True
         self.too_large = False
-        self.map = NotebookMap([])
+        self.map = self.join()
 
     def join(self) -> NotebookMap:
         """The map for what the cells hold now."""
+        from jaxpert.syntax.notebook import NotebookMap  # most sessions never see a notebook
+
         self.map = NotebookMap("".join(cell.text.lines) if cell.analysed else None for cell in self.parts)
         return self.map
 
@@ -129,6 +132,8 @@ class NotebookDocument:
 
     def part_edits(self, edits: Iterable[Edit]) -> list[tuple[Part, Edit]] | None:
         """Edits of the joined text as edits of cells; None when one cannot be made there."""
+        from jaxpert.syntax.notebook import UnwritableEdit
+
         try:
             placed = [self.map.to_cell_edit(edit) for edit in edits]
         except UnwritableEdit:

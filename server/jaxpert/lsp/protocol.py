@@ -45,6 +45,29 @@ class Protocol(LanguageServerProtocol):
         """Whether the client has asked for the end."""
         return bool(self._shutdown)
 
+    def warm_up(self) -> None:
+        """Let the converter generate its code for the messages of a keystroke now and not at the first one."""
+        place = {"line": 0, "character": 0}
+        area = {"start": place, "end": place}
+        document = {"uri": "", "version": 1, "languageId": "python", "text": ""}
+        for method, params in (
+            (types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document}),
+            (types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": document, "contentChanges": [{"range": area, "text": ""}]}),
+            (types.TEXT_DOCUMENT_DIAGNOSTIC, {"textDocument": document}),
+            (types.TEXT_DOCUMENT_HOVER, {"textDocument": document, "position": place}),
+            (types.TEXT_DOCUMENT_CODE_ACTION, {"textDocument": document, "range": area, "context": {"diagnostics": []}}),
+        ):
+            self.structure_message({"jsonrpc": self.VERSION, "id": "", "method": method, "params": params})
+        start = types.Position(0, 0)
+        diagnostic = types.Diagnostic(types.Range(start, start), "")
+        for result in (
+            types.PublishDiagnosticsNotification(types.PublishDiagnosticsParams("", [diagnostic])),
+            types.RelatedFullDocumentDiagnosticReport([diagnostic]),
+            types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "")),
+        ):
+            self.unstructured(result)
+        self._result_types.pop("", None)
+
     def structured(self, value: Any, kind: type[T]) -> T:
         """``value``, as it came in JSON, as a ``kind``.
 

@@ -27,7 +27,7 @@ from jaxpert.text.lines import split_lines
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
-    from jaxpert.lsp.server import JaxpertServer
+    from jaxpert.lsp.language_server import JaxpertServer
     from jaxpert.ide.actions import Action
     from jaxpert.lsp.documents import Part
     from jaxpert.project.config import ConfigProblem
@@ -78,15 +78,33 @@ class Session:
     @cached_property
     def workspace(self) -> Workspace:
         """The client's files and buffers."""
-        from jaxpert.project.workspace import Workspace
+        from jaxpert.project.workspace import Overrides, Workspace
         from jaxpert.rules import ALL_RULES
 
-        return Workspace(self.folders.roots, {rule.name: rule.code for rule in ALL_RULES})
+        def overrides(path: Path) -> Overrides:
+            settings = self.folders.settings(self.folders.folder_of(path))
+            interpreter = Path(settings.interpreter) if settings.interpreter else None
+            return Overrides(settings.overrides, interpreter, "editor settings")
+
+        known = {rule.name: rule.code for rule in ALL_RULES}
+        return Workspace(self.folders.roots, known, overrides, wait_for_index=False)
 
     @cached_property
     def documents(self) -> Documents:
         """What the client has open."""
         return Documents(self.workspace, self.client.encoding, self.folders.home)
+
+    def warm_up(self) -> None:
+        """Import what analyses, and make the converters of messages, before the first document comes."""
+        try:
+            from jaxpert.engine import analyze  # noqa: F401
+            from jaxpert.ide import actions, hover  # noqa: F401
+
+            self.documents.get("")
+            self.server.protocol.warm_up()
+            settle_heap()
+        except Exception as error:
+            self.server.failed("warming up", error)
 
     # -- what happens to documents ----------------------------------------------------------------------------
 
@@ -118,8 +136,22 @@ class Session:
         reports = self._reports.get(document.uri, {})
         self.clear(uri for uri in uris if (report := reports.pop(uri, None)) and report.told)
 
-    def outdated(self) -> None:
-        """Something that every document may depend on changed: settings, files on disk, folders."""
+    def settings_changed(self) -> None:
+        """The client's settings are others."""
+        self.workspace.settings_changed()
+        self._outdated()
+
+    def folders_changed(self) -> None:
+        """The client's folders are others."""
+        self.workspace.set_roots(self.folders.roots)
+        self._outdated()
+
+    def files_changed(self, paths: Iterable[Path]) -> None:
+        """Files on disk were written, created or removed."""
+        self.workspace.files_changed(paths)
+        self._outdated()
+
+    def _outdated(self) -> None:
         self._age += 1
         for document in self.documents:
             if self.pushes(document):
@@ -185,8 +217,19 @@ class Session:
 
         if wanted(QUICK_FIX, only):
             yield from quick_fixes(analysis, area)
-        if wanted(FIX_ALL, only) and (action := fix_all(analysis, TODO)):
+        if wanted(FIX_ALL, only) and (action := fix_all(analysis, lambda text: self._analysis_of(document, text))):
             yield action
+
+    def _analysis_of(self, document: Document, text: str) -> Analysis:
+        """What would be known about ``document`` if it held ``text``."""
+        from jaxpert.engine.analyze import analyze
+
+        before = self.workspace.snapshot(document.path).text
+        self.workspace.replace(document.path, text)
+        try:
+            return analyze(self.workspace.snapshot(document.path))
+        finally:
+            self.workspace.replace(document.path, before)
 
     # -- telling ----------------------------------------------------------------------------------------------
 
@@ -222,30 +265,42 @@ class Session:
             self.server.failed("analysis", error)
 
     def _idle_work(self) -> Iterator[None]:
-        """Read edited files afresh as a whole, bring every open document up to date, settle the heap."""
-        changed = False
+        """Read edited files afresh as a whole, index projects, tell what became known by that, settle the heap."""
+        news = False
         for uri in list(self._unreconciled):
             self._unreconciled.discard(uri)
             document = self.documents.get(uri)
             if document is not None and not document.too_large:
-                if self.workspace.snapshot(document.path).source.reconcile():
-                    self._age += 1
-                    changed = changed or not self.pushes(document)
+                news |= self.workspace.snapshot(document.path).source.reconcile()
                 yield
+        for _ in self.workspace.index():
+            news = True
+            yield
+        if news:
+            self._age += 1
+        yield from self._tell_all(news)
+        if self._heap_grew:
+            self._heap_grew = False
+            settle_heap()
+
+    def _tell_all(self, news: bool) -> Iterator[None]:
+        """Bring the client up to date about every document, one with each step.
+
+        Args:
+            news: whether there may be something that a client which pulls cannot know of.
+        """
         for document in self.documents:
             if self.pushes(document):
                 self.tell(document)
                 yield
-        if changed:
-            before = {uri: report.result_id for reports in self._reports.values() for uri, report in reports.items()}
-            for document in self.documents:
-                if any(before.get(uri) != report.result_id for uri, report in self.reports(document).items()):
+        if not (news and self.client.refreshes):
+            return
+        for document in self.documents:
+            if document.uri in self._reports and not self.pushes(document):
+                if not all(report.told for report in self.reports(document).values()):
                     self.refresh()
-                    break
+                    return
                 yield
-        if self._heap_grew:
-            self._heap_grew = False
-            settle_heap()
 
     # -- configuration ----------------------------------------------------------------------------------------
 

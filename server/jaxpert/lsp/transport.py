@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from jaxpert.lsp.framing import Framing
 
 if TYPE_CHECKING:
-    from jaxpert.lsp.server import JaxpertServer
+    from jaxpert.lsp.language_server import JaxpertServer
 
 _CHUNK = 1 << 16
 

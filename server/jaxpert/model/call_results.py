@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from jaxpert.model import classes
 from jaxpert.model.operators import is_callable, is_instance, looked_up
 from jaxpert.model.paths import ends_of
 from jaxpert.model.texts import text_method
@@ -69,16 +70,6 @@ def call(evaluator: Evaluator, node: ast.Call, scope: Scope, block: Block, frame
     return choice([_called(evaluator, option, node, site, frame) for option in callee.options()])
 
 
-def keyword_given(instance: Instance, name: str) -> Value | None:
-    """The value that the call which made ``instance`` gives the keyword ``name``; None when it gives none."""
-    if instance.call is None or instance.site is None or instance.model is None:
-        return None
-    for keyword in instance.call.keywords:
-        if keyword.arg == name:
-            return instance.model.evaluate(keyword.value, instance.site.scope, instance.site.block)
-    return None
-
-
 def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, frame: Frame) -> Value:
     if isinstance(callee, Symbol):
         return _called_symbol(evaluator, callee, node, site, frame)
@@ -94,13 +85,15 @@ def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, fra
     if isinstance(callee, Def):
         return result_of(evaluator, callee, *_arguments(evaluator, node, site, frame))
     if isinstance(callee, ClassValue):
-        if (callee.model or evaluator.model).evaluator.enum_kind(callee):
+        if classes.enum_kind((callee.model or evaluator.model).evaluator, callee):
             return UNKNOWN
         return Instance(callee, node, site=site, model=evaluator.model)
     if isinstance(callee, Instance):
-        method = evaluator.class_attribute(callee.cls, "__call__", bound=True)
+        method = classes.attribute(evaluator, callee.cls, "__call__", bound=True)
         if isinstance(method, Def):
             return _called(evaluator, method, node, site, frame)
+    if isinstance(callee, CallResult):
+        return CallResult(callee, node, site=site, model=evaluator.model)
     return UNKNOWN
 
 
@@ -255,7 +248,7 @@ def result_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywo
         if other.depth or evaluator.depth > _MOST_NESTED:
             return UNKNOWN
         return result_of(other, target, args, keywords)
-    evaluator.entered_bodies = True
+    evaluator.entered.append(target.function.block.tree)
     function = target.function
     node = function.node
     if function.is_generator:
@@ -281,8 +274,13 @@ def result_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywo
     return choice(values)
 
 
-def frame_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywords: Mapping[str, Value]) -> Frame:
-    """The parameters of ``target`` that are known when it is called with these arguments."""
+def frame_of(
+    evaluator: Evaluator, target: Def, args: list[Value] | None, keywords: Mapping[str, Value], more: bool = False
+) -> Frame:
+    """The parameters of ``target`` that are known when it is called with these arguments.
+
+    ``more``: further arguments will be given, or are hidden by a star; nothing is said about their parameters.
+    """
     arguments = target.function.node.args
     inner = target.function.inner
     positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
@@ -293,7 +291,7 @@ def frame_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywor
     names = [*positional, *(a.arg for a in arguments.kwonlyargs)]
     given = {} if args is None else {**dict(zip(positional, args)), **keywords}
     frame: dict[tuple[int, str], Value] = dict(target.frame)
-    for name in names:
+    for name in given if more else names:
         value = given.get(name, UNKNOWN)
         if args is not None and name not in given and name in defaults:
             value = evaluator.evaluate(defaults[name], target.function.scope, target.function.block, target.frame)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind, Parameter
-from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.model.values import CallResult, Def, Instance, Partial, Symbol, Value
 from jaxpert.syntax.scopes import Binding, BindingKind, CallSite, Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
@@ -77,13 +77,17 @@ def callees(model: FileModel) -> Callees:
     calls: list[tuple[CallSite, Value]] = []
     decorated: list[tuple[Function, ast.expr, Value]] = []
     classes: list[tuple[ast.ClassDef, Scope, ast.expr, Value]] = []
-    if model.concerns_jax:
-        for tree in model.source.trees():
-            found = model.tree_fact(tree, "callees", lambda t: _callees_in(model, t))
-            calls.extend(found[0])
-            decorated.extend(found[1])
-            classes.extend(found[2])
+    for tree in model.trees:
+        found = callees_in(model, tree)
+        calls.extend(found[0])
+        decorated.extend(found[1])
+        classes.extend(found[2])
     return Callees(tuple(calls), tuple(decorated), tuple(classes))
+
+
+def callees_in(model: FileModel, tree: TreeIndex) -> _Found:
+    """The callees of one tree, remembered."""
+    return model.tree_fact(tree, "callees", lambda t: _callees_in(model, t))
 
 
 _Found = tuple[
@@ -93,9 +97,9 @@ _Found = tuple[
 
 def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
     calls: list[tuple[CallSite, Value]] = []
-    interesting: dict[tuple[int, str], bool] = {}
+    interesting: dict[tuple[int, str, bool], bool] = {}
     for site in tree.calls:
-        if not _may_matter(model, site.node.func, site.scope, interesting):
+        if not may_matter(model, site.node.func, site.scope, interesting):
             continue
         value = model.evaluate(site.node.func, site.scope, site.block)
         for option in value.options():
@@ -120,50 +124,82 @@ def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
     return calls, decorated, classes
 
 
-def _may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[int, str], bool]) -> bool:
-    """A cheap look at the first name of a callee: can it lead to an API at all?"""
+def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[int, str, bool], bool]) -> bool:
+    """A cheap look at the first name of a callee: can it lead to an API, or to a wrapped function, at all?"""
     attributes = 0
     first_attribute = ""
     while func.__class__ is ast.Attribute:
-        first_attribute = func.attr
-        func = func.value
+        first_attribute = func.attr  # type: ignore[attr-defined]
+        func = func.value  # type: ignore[attr-defined]
         attributes += 1
     if func.__class__ is ast.Call:
-        return True
+        return not attributes and may_matter(model, func.func, scope, seen)  # type: ignore[attr-defined]
     if func.__class__ is not ast.Name:
-        return False
-    name: str = func.id
+        return func.__class__ is ast.Subscript and not attributes
+    name: str = func.id  # type: ignore[attr-defined]
     found = scope.lookup(name)
     if found is None:
         return "*" in model.source.module.bindings
     owner, bindings = found
-    key = (id(owner), name)
+    key = (id(owner), name, attributes > 0)
     known = seen.get(key)
     if known is None:
-        known = seen[key] = any(_leads_somewhere(binding) for binding in bindings)
+        seen[key] = False  # a name that needs itself leads nowhere
+        known = seen[key] = any(_leads_somewhere(model, binding, attributes > 0, seen) for binding in bindings)
     if known:
         return True
     if attributes == 1 and bindings[0].kind is BindingKind.PARAMETER and owner.parent is not None \
             and owner.parent.kind == "class":
         members = owner.parent.bindings.get(first_attribute)
         if members:
-            return any(_leads_somewhere(member) for member in members)
-        return first_attribute in model.self_attributes(owner.parent)
+            return any(_leads_somewhere(model, member, False, seen) for member in members)
+        assigned = model.self_attributes(owner.parent).get(first_attribute, ())
+        return any(_value_leads(model, value, where, False, seen) for value, where, _ in assigned)
     return False
 
 
-def _leads_somewhere(binding: Binding) -> bool:
+def _leads_somewhere(model: FileModel, binding: Binding, attribute: bool, seen: dict[tuple[int, str, bool], bool]) -> bool:
+    """Whether a name bound so, or an ``attribute`` of it, can be a callee that matters."""
     kind = binding.kind
-    if kind in (BindingKind.IMPORT, BindingKind.FROM_IMPORT, BindingKind.UNPACK, BindingKind.LOOP):
-        return True
-    if kind is BindingKind.ASSIGN:
-        return isinstance(
-            binding.value,
-            (ast.Name, ast.Attribute, ast.Call, ast.IfExp, ast.BoolOp, ast.Subscript, ast.NamedExpr),
-        )
-    if kind is BindingKind.FUNCTION:
-        return bool(getattr(binding.node, "decorator_list", ()))
-    return kind is BindingKind.CLASS and bool(getattr(binding.node, "decorator_list", ()))
+    if kind is BindingKind.IMPORT:
+        return model.matters(str(binding.detail[1]))
+    if kind in (BindingKind.FROM_IMPORT, BindingKind.STAR_IMPORT):
+        return bool(binding.detail[1]) or model.matters(str(binding.detail[0]))
+    if kind in (BindingKind.ASSIGN, BindingKind.UNPACK, BindingKind.LOOP) and binding.value is not None:
+        return _value_leads(model, binding.value, binding.scope, attribute, seen)
+    if kind is BindingKind.CLASS:
+        return attribute or bool(getattr(binding.node, "decorator_list", ()))
+    return kind is BindingKind.FUNCTION and not attribute and bool(getattr(binding.node, "decorator_list", ()))
+
+
+def _value_leads(model: FileModel, value: ast.expr, scope: Scope, attribute: bool, seen: dict[tuple[int, str, bool], bool]) -> bool:
+    """The same for an expression."""
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return may_matter(model, value, scope, seen)
+    if isinstance(value, ast.Call):
+        if isinstance(value.func, ast.Name):
+            found = scope.lookup(value.func.id)
+            kinds = {b.kind for b in found[1]} if found else set()
+            if attribute:  # only an object of a class of the user's has attributes that matter
+                return bool(kinds & {BindingKind.CLASS, BindingKind.FROM_IMPORT}) and may_matter(model, value.func, scope, seen) \
+                    or BindingKind.CLASS in kinds
+            if BindingKind.FUNCTION in kinds or not found:
+                return True  # it may return a wrapper; getattr(jax, "checkpoint")
+        return not attribute and may_matter(model, value.func, scope, seen)
+    if isinstance(value, (ast.IfExp, ast.BoolOp)):
+        arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else value.values
+        return any(_value_leads(model, arm, scope, attribute, seen) for arm in arms)
+    if attribute and isinstance(value, (ast.Tuple, ast.List, ast.Dict)):
+        return False
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return any(_value_leads(model, item, scope, attribute, seen) for item in value.elts)
+    if isinstance(value, ast.Subscript):
+        return _value_leads(model, value.value, scope, attribute, seen)
+    if isinstance(value, ast.Dict):
+        return any(_value_leads(model, item, scope, attribute, seen) for item in value.values)
+    if isinstance(value, ast.NamedExpr):
+        return _value_leads(model, value.value, scope, attribute, seen)
+    return isinstance(value, ast.Lambda)
 
 
 def _is_known_callee(model: FileModel, value: Value) -> bool:
@@ -171,27 +207,39 @@ def _is_known_callee(model: FileModel, value: Value) -> bool:
         return _is_known_callee(model, value.target)
     if isinstance(value, Symbol):
         return value.path == "functools.partial" or model.db.api(value.path) is not None
+    if isinstance(value, CallResult) and isinstance(value.callee, CallResult):  # an object of a wrapped class
+        return _is_known_callee(model, value.callee)
     if isinstance(value, CallResult):
         api = model.db.api(value.path)
         return api is not None and api.kind in (ApiKind.CHECKPOINT, ApiKind.TRANSFORM)
     if isinstance(value, Def):
         return bool(getattr(value.function.node, "decorator_list", ()))
+    if isinstance(value, Instance):
+        methods = value.cls.scope.bindings.get("__call__", ())
+        return bool(value.cls.node.decorator_list) or any(getattr(m.node, "decorator_list", ()) for m in methods)
     return False
 
 
 def api_calls(model: FileModel) -> tuple[ApiCall, ...]:
     """Every call of a known API in the file, and every ``functools.partial`` of one."""
+    return tuple(call for tree in model.trees for call in api_calls_in(model, tree))
+
+
+def api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
+    """The calls of known APIs in one tree, remembered."""
+    return model.tree_fact(tree, "calls", lambda t: _api_calls_in(model, t))
+
+
+def _api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
     found: list[ApiCall] = []
-    for site, callee in model.callees.calls:
+    for site, callee in callees_in(model, tree)[0]:
         if isinstance(callee, Symbol) and callee.path == "functools.partial":
             call = _partial_call(model, site)
-            if call is not None:
-                found.append(call)
-            continue
-        call = bind(model, site, callee)
+        else:
+            call = bind(model, site, callee)
         if call is not None:
             found.append(call)
-    return tuple(found)
+    return found
 
 
 def _partial_call(model: FileModel, site: CallSite) -> ApiCall | None:

@@ -6,7 +6,7 @@ the user's own functions, whose returns it collects along the branches that the 
 is :data:`~jaxpert.model.values.UNKNOWN`. It never loops: depth is limited, and an expression that needs itself
 is unknown.
 
-Here are names and attributes; :mod:`call_results` and :mod:`operators` hold the other expressions.
+Here are names and attributes; :mod:`classes`, :mod:`call_results` and :mod:`operators` hold the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxpert.model import call_results, operators
+from jaxpert.model import call_results, classes, operators
 from jaxpert.model.values import (
     UNKNOWN,
     CallResult,
@@ -37,7 +37,7 @@ from jaxpert.model.values import (
     truth,
 )
 from jaxpert.syntax.changes import Change, changes
-from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, Site, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, Site, TreeIndex, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -47,12 +47,11 @@ _STEPS = 2_000
 _BUILTINS = frozenset(dir(builtins))
 _MOST_OPTIONS = 40
 
-_ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
-_PROPERTIES = {"property", "cached_property", "functools.cached_property"}
 _TRANSPARENT = {
     "functools.lru_cache", "functools.cache", "functools.wraps", "builtins.staticmethod", "builtins.classmethod",
     "builtins.property", "functools.cached_property", "typing.no_type_check", "typing.final", "typing.override",
-    "abc.abstractmethod",
+    "abc.abstractmethod", "jax.named_scope", "flax.linen.compact", "flax.linen.nowrap", "jaxtyping.jaxtyped",
+    "beartype.beartype", "typeguard.typechecked",
 }  # fmt: skip
 
 
@@ -62,9 +61,9 @@ class Evaluator:
     def __init__(self, model: FileModel) -> None:
         self.model = model
         self.depth = 0
-        self.entered_bodies = False
-        """Set when a value came out of a function body or an instance: it may change without an import changing."""
-        self._known: dict[int, Value] = {}
+        self.entered: list[TreeIndex] = []
+        """Trees whose function bodies values came out of: those may change without a module-level name changing."""
+        self._known: dict[int, tuple[Value, tuple[TreeIndex, ...]]] = {}
         self._running: set[tuple[int, int]] = set()
         self._steps = 0
         self._cuts = 0
@@ -76,7 +75,8 @@ class Evaluator:
         if not frame:
             known = self._known.get(id(node))
             if known is not None:
-                return known
+                self.entered.extend(known[1])
+                return known[0]
         handler = _HANDLERS.get(node.__class__)
         if handler is None:
             return UNKNOWN
@@ -87,7 +87,7 @@ class Evaluator:
         if self.depth >= _DEPTH or key in self._running or self._steps > _STEPS:
             self._cuts += 1
             return UNKNOWN
-        cuts = self._cuts
+        cuts, entered = self._cuts, len(self.entered)
         self.depth += 1
         self._running.add(key)
         try:
@@ -99,8 +99,21 @@ class Evaluator:
             value = UNKNOWN
         # Below a cut the value may be poorer than it would be when asked for by itself.
         if not frame and (cuts == self._cuts or not self._running):
-            self._known[id(node)] = value
+            self._known[id(node)] = (value, self.entered_since(entered))
         return value
+
+    def entered_since(self, mark: int) -> tuple[TreeIndex, ...]:
+        """The trees entered since ``entered`` was ``mark`` long, once each."""
+        if len(self.entered) == mark:
+            return ()
+        unique = tuple(dict.fromkeys(self.entered[mark:]))
+        self.entered[mark:] = unique
+        return unique
+
+    def forget(self) -> None:
+        """Start again: the text, or another file, has changed."""
+        self.entered.clear()
+        self._known.clear()
 
     def condition(self, scope: Scope, block: Block, frame: Frame | None = None) -> Callable[[ast.expr], bool | None]:
         """A function that says whether a condition in ``scope`` is known to be true or false."""
@@ -173,10 +186,7 @@ class Evaluator:
 
     def _changes(self, name: str, owner: Scope) -> Iterator[Change]:
         for tree in self.model.source.trees():
-            for change in changes(tree).get(name, ()):
-                found = self.model.scope_of(change.block).lookup(name)
-                if found is not None and found[0] is owner:
-                    yield change
+            yield from (change for change in changes(tree).get(name, ()) if change.owner() is owner)
 
     def binding(self, binding: Binding, frame: Frame | None = None) -> Value:
         """What one binding gives its name."""
@@ -265,14 +275,15 @@ class Evaluator:
         for decorator in node.decorator_list:
             applied = self.evaluate(decorator, function.scope, function.block)
             for option in applied.options():
-                if not self._keeps_function(option):
+                if not self.keeps_function(option):
                     return UNKNOWN
         return value
 
-    def _keeps_function(self, decorator: Value) -> bool:
+    def keeps_function(self, decorator: Value) -> bool:
+        """Whether what a decorator gives takes the same arguments as the function it stands on."""
         path = decorator.path if isinstance(decorator, (Symbol, CallResult)) else ""
         if isinstance(decorator, Partial):
-            return self._keeps_function(decorator.target)
+            return self.keeps_function(decorator.target)
         if path in _TRANSPARENT:
             return True
         api = self.model.db.api(path) if path else None
@@ -309,9 +320,9 @@ class Evaluator:
         if isinstance(base, Symbol):
             return self.settle(Symbol(f"{base.path}.{name}", site=site, model=self.model))
         if isinstance(base, ClassValue):
-            return self.class_attribute(base, name, bound=False)
+            return classes.attribute(self, base, name, bound=False)
         if isinstance(base, Instance):
-            return self._instance_attribute(base, name)
+            return classes.instance_attribute(self, base, name)
         if isinstance(base, EnumMember):
             if name == "value" or name == "_value_":
                 return base.value
@@ -320,78 +331,6 @@ class Evaluator:
         if isinstance(base, Partial) and name == "func":
             return base.target
         return UNKNOWN
-
-    def class_attribute(self, cls: ClassValue, name: str, bound: bool, depth: int = 0) -> Value:
-        """What a class or one of its bases gives ``name``; ``bound`` when asked through an instance."""
-        model = cls.model or self.model
-        found = cls.scope.bindings.get(name)
-        if not found:
-            if depth > 8 or cls.site is None:
-                return UNKNOWN
-            for base in cls.node.bases:
-                for option in model.evaluator.evaluate(base, cls.site.scope, cls.site.block).options():
-                    if isinstance(option, ClassValue):
-                        value = self.class_attribute(option, name, bound, depth + 1)
-                        if value is not UNKNOWN:
-                            return value
-            return UNKNOWN
-        values: list[Value] = []
-        for binding in found:
-            if binding.kind is BindingKind.FUNCTION:
-                function = binding.block.tree.functions.get(binding.node)  # type: ignore[call-overload]
-                if function is None:
-                    return UNKNOWN
-                values.append(model.evaluator._method(function, cls, bound))
-                continue
-            value = model.evaluator.binding(binding)
-            enum = binding.kind is BindingKind.ASSIGN and model.evaluator.enum_kind(cls)
-            if enum:
-                site = Site(binding.node, binding.scope, binding.block)
-                value = EnumMember(name, value, enum == "string", site=site, model=model)
-            values.append(value)
-        return choice(values)
-
-    def _method(self, function: Function, cls: ClassValue, bound: bool) -> Value:
-        """A function of a class as its instances (``bound``) or the class itself give it; a property is its result."""
-        decorators = {ast.unparse(d) for d in getattr(function.node, "decorator_list", ())}
-        free = "staticmethod" in decorators
-        method = self.definition(function, {}, cls, (bound or "classmethod" in decorators) and not free)
-        if not decorators & _PROPERTIES:
-            return method
-        return call_results.result_of(self, method, [], {}) if bound and isinstance(method, Def) else UNKNOWN
-
-    def enum_kind(self, cls: ClassValue) -> str:
-        """"string" for an enumeration whose members are strings, "plain" for another one, "" for no enumeration."""
-        if cls.site is None:
-            return ""
-        paths = set()
-        for base in cls.node.bases:
-            for option in self.evaluate(base, cls.site.scope, cls.site.block).options():
-                if isinstance(option, Symbol):
-                    paths.add(option.path)
-                elif isinstance(option, ClassValue):
-                    kind = (option.model or self.model).evaluator.enum_kind(option)
-                    if kind:
-                        return kind
-        if not paths & _ENUMS:
-            return ""
-        return "string" if paths & {"builtins.str", "enum.StrEnum"} else "plain"
-
-    def _instance_attribute(self, instance: Instance, name: str) -> Value:
-        self.entered_bodies = True
-        model = instance.cls.model or self.model
-        assigned = model.self_attributes(instance.cls.scope).get(name)
-        if assigned:
-            return choice([model.evaluator.evaluate(v, s, b) for v, s, b in assigned])
-        given = call_results.keyword_given(instance, name)
-        if given is not None and "__init__" not in instance.cls.scope.bindings:
-            return given
-        value = self.class_attribute(instance.cls, name, bound=True)
-        if value is UNKNOWN or instance.call is None:
-            return value
-        if isinstance(value, (Def, Choice)):
-            return value
-        return choice([value, UNKNOWN])  # a dataclass field: the class attribute is its default
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:

@@ -1,7 +1,8 @@
 """Everything that may be asked about one file: a façade over facts that are computed once, when first asked for.
 
-A model is a view of a :class:`~jaxpert.syntax.units.SourceFile` at one moment and is thrown away after the next
-edit; the trees, and the facts kept in ``tree.facts``, live on. It reaches other files only through ``lookup``.
+A model belongs to one :class:`~jaxpert.syntax.units.SourceFile` for life. After an edit of that file, or a change of
+another, :meth:`FileModel.renewed` makes it forget what may have changed; facts kept in ``tree.facts`` live on while
+nothing they depend on changes. It reaches other files only through ``lookup``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model import guards
 from jaxpert.model.evaluate import Evaluator
 from jaxpert.model.values import UNKNOWN, Frame, Symbol, Value, choice
-from jaxpert.syntax.scopes import Binding, Block, Scope, Site, TreeIndex
+from jaxpert.syntax.scopes import Binding, Block, Scope, Site, TreeIndex, scope_of
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.lines import Position, Range, slice_lines
 
@@ -30,6 +31,9 @@ Lookup = Callable[[str], "FileModel | None"]
 """Gives the model of a module by its absolute dotted name; None when it is not one of the workspace."""
 
 T = TypeVar("T")
+
+_LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "haliax", "functools"})
+"""Packages whose objects we know; everything else outside the workspace is opaque."""
 
 
 def nothing(module: str) -> FileModel | None:
@@ -78,6 +82,19 @@ class FileModel:
         self._dead: dict[int, bool] = {}
         self._self_attributes: dict[int, dict[str, list[tuple[ast.expr, Scope, Block]]]] = {}
 
+    def renewed(self, db: JaxDb, names: NameIndex | None = None, generation: int = 0) -> FileModel:
+        """This model, ready for the text, the JAX and the other files as they are now."""
+        for name in [name for name in self.__dict__ if isinstance(getattr(type(self), name, None), cached_property)]:
+            del self.__dict__[name]
+        self.db = db
+        self.names = names
+        self.generation = generation
+        self.evaluator.forget()
+        self._other_models.clear()
+        self._dead.clear()
+        self._self_attributes.clear()
+        return self
+
     # -- text -------------------------------------------------------------------------------------------------
 
     @property
@@ -115,6 +132,11 @@ class FileModel:
             if other is not None:
                 self.looked_up.add(module)
         return self._other_models[module]
+
+    def matters(self, module: str) -> bool:
+        """Whether names from ``module`` can be an API or a function of the workspace."""
+        return module.partition(".")[0] in _LIBRARIES or self.lookup(module) is not None \
+            or self.lookup(module.partition(".")[0]) is not None
 
     def absolute(self, module: str, level: int) -> str | None:
         """The absolute name of ``module`` as written in a ``from`` import with ``level`` leading dots."""
@@ -185,13 +207,7 @@ class FileModel:
 
     def scope_of(self, block: Block) -> Scope:
         """The scope in which the statements of ``block`` run."""
-        for inner in block.enclosing():
-            owner = inner.owner
-            if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                return inner.tree.functions[owner].inner
-            if isinstance(owner, ast.ClassDef):
-                return inner.tree.classes.get(owner) or inner.tree.top
-        return block.tree.top
+        return scope_of(block)
 
     def self_attributes(self, scope: Scope) -> dict[str, list[tuple[ast.expr, Scope, Block]]]:
         """What the methods of a class assign to ``self.<name>``."""
@@ -220,13 +236,19 @@ class FileModel:
         """``compute(tree)``, remembered in the tree until module-level names or other files change."""
         token = (self.source.environment, self.generation, id(self.db))
         kept = tree.facts.get(key)
-        if isinstance(kept, tuple) and kept[0] == token:
-            return kept[1]  # type: ignore[no-any-return]
-        self.evaluator.entered_bodies = False
+        entered = self.evaluator.entered
+        if isinstance(kept, tuple) and kept[0] == token and all(other.alive for other in kept[1]):
+            entered.extend(kept[1])
+            return kept[2]  # type: ignore[no-any-return]
+        start = len(entered)
         value = compute(tree)
-        if not self.evaluator.entered_bodies:
-            tree.facts[key] = (token, value)
+        tree.facts[key] = (token, self.evaluator.entered_since(start), value)
         return value
+
+    @cached_property
+    def trees(self) -> list[TreeIndex]:
+        """The trees of a file that concerns JAX; none of any other."""
+        return self.source.trees() if self.concerns_jax else []
 
     # -- facts ------------------------------------------------------------------------------------------------
 

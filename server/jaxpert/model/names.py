@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.values import Pattern, Sequence, Typed, Value, string
+from jaxpert.model.calls import api_calls_in
+from jaxpert.model.values import Pattern, Sequence, Value, string
+from jaxpert.syntax.scopes import TreeIndex
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
-    from jaxpert.model.calls import Argument
+    from jaxpert.model.calls import ApiCall, Argument
     from jaxpert.model.file_model import FileModel
 
 
@@ -98,56 +100,71 @@ class NameIndex:
         return close[0] if close else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """A name as found in a tree: a :class:`NamePlace` whose range is still a node, because lines move."""
+
+    node: ast.AST
+    owner: FileModel
+    text: str
+    regex: str
+    role: str
+    policy: str = ""
+
+
 def name_facts(model: FileModel) -> NameFacts:
     """Collect the names of one file."""
-    tags: list[NamePlace] = []
-    uses: list[NamePlace] = []
-    hints: list[NamePlace] = []
-    if not model.concerns_jax:
-        return NameFacts()
-    for call in model.calls:
+    places: dict[str, list[NamePlace]] = {"tag": [], "use": [], "hint": []}
+    for tree in model.trees:
+        for it in model.tree_fact(tree, "names", lambda t: _names_in(model, t)):
+            place = NamePlace(it.text, it.regex, it.owner.range_of(it.node), it.owner.path, it.role, it.policy)
+            places[it.role].append(place)
+    return NameFacts(tuple(places["tag"]), tuple(places["use"]), tuple(places["hint"]))
+
+
+def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
+    found: list[_Written] = []
+    for call in api_calls_in(model, tree):
         if call.api.kind is ApiKind.CHECKPOINT_NAME:
             argument = call.role("name")
             if argument is not None:
-                tags.extend(_places(model, argument, argument.value, "tag"))
+                found.extend(_written(model, argument, argument.value, "tag"))
             elif call.opened or call.is_partial:
-                tags.append(NamePlace("", ".*", None, model.path, "tag"))
+                found.append(_Written(call.node, model, "", ".*", "tag"))
         elif call.api.kind is ApiKind.POLICY_FACTORY:
-            if "names_as_varargs" in call.api.traits:
-                for argument in (*call.arguments.values(), *call.varargs):
-                    uses.extend(_places(model, argument, argument.value, "use", call.api.name))
-            if "names_as_collections" in call.api.traits:
-                for role in ("names", "offloaded_names"):
-                    argument = call.role(role)
-                    if argument is not None:
-                        for option in argument.value.options():
-                            items = option.items if isinstance(option, Sequence) else ()
-                            for item in items:
-                                uses.extend(_places(model, argument, item, "use", call.api.name))
-    for tree in model.source.trees():
-        for site in tree.calls:
-            for keyword in site.node.keywords:
-                if keyword.arg and keyword.arg.endswith("checkpoint_name"):
-                    value = model.evaluate(keyword.value, site.scope, site.block)
-                    for option in value.options():
-                        text = string(option)
-                        if text is not None:
-                            hints.append(NamePlace(text, "", model.range_of(keyword.value), model.path, "hint"))
-                        elif not isinstance(option, (Pattern, Typed)):
-                            continue
-    return NameFacts(tuple(tags), tuple(uses), tuple(hints))
+            found.extend(_used_by(model, call))
+    for site in tree.calls:
+        for keyword in site.node.keywords:
+            if keyword.arg and keyword.arg.endswith("checkpoint_name"):
+                for option in model.evaluate(keyword.value, site.scope, site.block).options():
+                    text = string(option)
+                    if text is not None:
+                        found.append(_Written(keyword.value, model, text, "", "hint"))
+    return found
 
 
-def _places(model: FileModel, argument: Argument, value: Value, role: str, policy: str = "") -> list[NamePlace]:
+def _used_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
+    """The names that a policy factory is given."""
+    if "names_as_varargs" in call.api.traits:
+        for argument in (*call.arguments.values(), *call.varargs):
+            yield from _written(model, argument, argument.value, "use", call.api.name)
+    if "names_as_collections" in call.api.traits:
+        for role in ("names", "offloaded_names"):
+            collection = call.role(role)
+            for option in collection.value.options() if collection is not None else ():
+                for item in option.items if isinstance(option, Sequence) else ():
+                    assert collection is not None
+                    yield from _written(model, collection, item, "use", call.api.name)
+
+
+def _written(model: FileModel, argument: Argument, value: Value, role: str, policy: str = "") -> Iterable[_Written]:
     """The names that one argument can give, each at the literal that spells it."""
-    found = []
     for option in value.options():
         node: ast.AST = argument.node
-        owner = model
+        owner = argument.model
         text = string(option)
         if text is not None and option.site is not None and option.model is not None \
                 and isinstance(option.site.node, ast.Constant):
             node, owner = option.site.node, option.model
         regex = "" if text is not None else option.regex if isinstance(option, Pattern) else ".*"
-        found.append(NamePlace(text or "", regex, owner.range_of(node), owner.path, role, policy))
-    return found
+        yield _Written(node, owner, text or "", regex, role, policy)

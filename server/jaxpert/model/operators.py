@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jaxpert.model.evaluate import Evaluator
     from jaxpert.model.file_model import FileModel
 
+_MOST_PAIRS = 12
+
 # -- displays ---------------------------------------------------------------------------------------------------------
 
 
@@ -143,14 +145,21 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, scope: Scope, block: Block, 
 def _binary(evaluator: Evaluator, node: ast.BinOp, scope: Scope, block: Block, frame: Frame) -> Value:
     left = evaluator.evaluate(node.left, scope, block, frame)
     right = evaluator.evaluate(node.right, scope, block, frame)
-    return _combined(left, node.op, right, Site(node, scope, block), evaluator.model)
+    return _each_combined(left, node.op, right, Site(node, scope, block), evaluator.model)
 
 
 def augmented(evaluator: Evaluator, node: ast.AugAssign, scope: Scope, block: Block, frame: Frame) -> Value:
     """What ``name += value`` leaves in the name."""
     left = evaluator.evaluate(node.target, scope, block, frame)
     right = evaluator.evaluate(node.value, scope, block, frame)
-    return _combined(left, node.op, right, Site(node, scope, block), evaluator.model)
+    return _each_combined(left, node.op, right, Site(node, scope, block), evaluator.model)
+
+
+def _each_combined(left: Value, operator: ast.operator, right: Value, site: Site, model: FileModel) -> Value:
+    pairs = [(one, other) for one in left.options() for other in right.options()]
+    if len(pairs) > _MOST_PAIRS:
+        pairs = [(left, right)]
+    return choice([_combined(one, operator, other, site, model) for one, other in pairs])
 
 
 def _combined(left: Value, operator: ast.operator, right: Value, site: Site, model: FileModel) -> Value:
@@ -219,6 +228,8 @@ def _compared(left: Value, operator: ast.cmpop, right: Value) -> bool | None:
             return None
         if wanted is None or None in keys:
             return None
+        if wanted[0] == "primitive" and any(key is not None and key[0] == "symbol" for key in keys):
+            return None
         return (wanted in keys) is isinstance(operator, ast.In)
     one, other = _plain(left), _plain(right)
     if one is None or other is None:
@@ -226,11 +237,11 @@ def _compared(left: Value, operator: ast.cmpop, right: Value) -> bool | None:
                 and isinstance(left, (Def, ClassValue, Partial, Sequence, Table, Instance)):
             return isinstance(operator, ast.IsNot)
         return None
+    if one[0] != other[0] and {one[0], other[0]} != {"primitive", "literal"}:
+        return None
     if isinstance(operator, (ast.Eq, ast.Is)):
-        return one == other if one[0] == other[0] else None
-    if isinstance(operator, (ast.NotEq, ast.IsNot)):
-        return one != other if one[0] == other[0] else None
-    return None
+        return one == other
+    return one != other if isinstance(operator, (ast.NotEq, ast.IsNot)) else None
 
 
 def _plain(key: Value) -> tuple[str, object] | None:
@@ -240,7 +251,7 @@ def _plain(key: Value) -> tuple[str, object] | None:
         return ("literal", string(key)) if key.is_string else ("member", key.name)
     if isinstance(key, Symbol):
         return ("symbol", key.path)
-    return None
+    return ("primitive", None) if isinstance(key, Typed) and key.type == "primitive" else None
 
 
 def is_callable(value: Value) -> bool | None:
@@ -317,7 +328,7 @@ def looked_up(table: Table, key: Value, default: Value | None) -> Value:
     """``table[key]``, or ``table.get(key, default)``: the entry, or any entry when the key is not known."""
     wanted = _plain(key)
     keys = [_plain(entry) for entry, _ in table.entries]
-    if wanted is None or (wanted[0] == "symbol" and wanted not in keys):
+    if wanted is None or (wanted[0] in ("symbol", "primitive") and wanted not in keys):
         values = [value for _, value in table.entries]
         if default is not None:
             values.append(default)

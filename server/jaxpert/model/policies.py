@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jaxpert.model.calls import Argument
+from jaxpert.jaxdb.schema import ApiKind
+from jaxpert.model.call_results import frame_of
+from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of
-from jaxpert.model.values import ClassValue, Def, Instance, Partial, Value
-from jaxpert.syntax.scopes import Block
+from jaxpert.model.values import ClassValue, Def, Instance, Partial, Symbol, Value
+from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -75,9 +77,14 @@ class CustomPolicy:
 
 def policy_uses(model: FileModel) -> tuple[PolicyUse, ...]:
     """Every expression of the file that is given as a policy, once each."""
-    found: list[PolicyUse] = []
-    seen: set[int] = set()
-    for call in model.calls:
+    return tuple(
+        use for tree in model.trees for use in model.tree_fact(tree, "policy uses", lambda t: _policy_uses_in(model, t))
+    )
+
+
+def _policy_uses_in(model: FileModel, tree: TreeIndex) -> list[PolicyUse]:
+    found: dict[int, PolicyUse] = {}
+    for call in api_calls_in(model, tree):
         given: list[tuple[Argument, bool]] = []
         policy = call.role("policy")
         if policy is not None:
@@ -85,15 +92,33 @@ def policy_uses(model: FileModel) -> tuple[PolicyUse, ...]:
         if "policies_as_varargs" in call.api.traits:
             given.extend((argument, True) for argument in (*call.arguments.values(), *call.varargs))
         for argument, takes_bools in given:
-            if argument.model is model and id(argument.node) not in seen and not model.is_dead(argument.site.block):
-                seen.add(id(argument.node))
-                found.append(PolicyUse(argument, argument.value, takes_bools))
-    for checkpoint in model.checkpoints:  # decorators whose factory call is not a plain call site
-        policy = checkpoint.role("policy")
-        if policy is not None and policy.model is model and id(policy.node) not in seen:
-            seen.add(id(policy.node))
-            found.append(PolicyUse(policy, policy.value))
-    return tuple(found)
+            if argument.model is model and id(argument.node) not in found and not model.is_dead(argument.site.block):
+                found[id(argument.node)] = PolicyUse(argument, argument.value, takes_bools)
+    return list(found.values())
+
+
+def policy_tables(model: FileModel) -> Iterator[tuple[Site, list[Symbol]]]:
+    """Dictionary displays that hold members of the policy namespace, with those members."""
+    for tree in model.trees:
+        yield from model.tree_fact(tree, "policy tables", lambda t: _policy_tables_in(model, t))
+
+
+def _policy_tables_in(model: FileModel, tree: TreeIndex) -> list[tuple[Site, list[Symbol]]]:
+    found = []
+    seen: dict[tuple[int, str, bool], bool] = {}
+    for site in tree.dicts:
+        if not isinstance(site.node, ast.Dict) or len(site.node.values) < 2 or model.is_dead(site.block):
+            continue
+        members = []
+        for node in site.node.values:
+            if isinstance(node, (ast.Attribute, ast.Name)) and may_matter(model, node, site.scope, seen):
+                value = model.evaluate(node, site.scope, site.block)
+                api = model.db.api(value.path) if isinstance(value, Symbol) else None
+                if api is not None and isinstance(value, Symbol) and api.kind in (ApiKind.POLICY, ApiKind.POLICY_FACTORY):
+                    members.append(value)
+        if members:
+            found.append((site, members))
+    return found
 
 
 def custom_policies(model: FileModel) -> tuple[CustomPolicy, ...]:
@@ -116,22 +141,22 @@ def custom_policies(model: FileModel) -> tuple[CustomPolicy, ...]:
 
 def callable_behind(model: FileModel, value: Value) -> tuple[Def, int, frozenset[str]] | None:
     """The function that runs when ``value`` is called, and how many parameters are given already."""
-    given = 0
-    names: set[str] = set()
+    args: list[Value] = []
+    keywords: dict[str, Value] = {}
     while isinstance(value, Partial):
         if value.open:
             return None
-        given += len(value.args)
-        names |= set(value.keywords)
+        args = [*value.args, *args]
+        keywords = {**value.keywords, **keywords}
         value = value.target
-    if isinstance(value, Instance) and value.call is not None:
-        method = (value.model or model).evaluator.attribute(value, "__call__", None)
-        if not isinstance(method, Def):
-            return None
-        value = method
-    if isinstance(value, Def):
-        return value, given + (1 if value.bound else 0), frozenset(names)
-    return None
+    if isinstance(value, Instance):
+        value = (value.model or model).evaluator.attribute(value, "__call__", None)
+    if not isinstance(value, Def):
+        return None
+    if args or keywords:
+        evaluator = (value.model or model).evaluator
+        value = replace(value, frame=frame_of(evaluator, value, args, keywords, more=True))
+    return value, len(args) + (1 if value.bound else 0), frozenset(keywords)
 
 
 def results(policy: CustomPolicy) -> Iterator[Result]:

@@ -25,6 +25,17 @@ def silent(model: FileModel, what: str) -> str:
     return f"JAX {model.target.version} says nothing: {what}"
 
 
+def raised_in_policy(model: FileModel, exception: str, text: str) -> tuple[str, Severity, tuple[str, ...]]:
+    """Consequence, severity and exceptions of what a custom policy raises whenever it is asked about a primitive.
+
+    Measured on 0.4.30 to 0.12.0.1: raised when the function is differentiated, but under ``jax_remat3`` before 0.12
+    custom policies are not asked.
+    """
+    if model.target.remat3 and model.target.version < _REMAT3_ASKS:
+        return silent(model, "with jax_remat3 it does not ask custom policies about most primitives"), Severity.WARNING, ()
+    return raises(model, "when this is differentiated", exception, text), Severity.ERROR, (exception,)
+
+
 def bad_policy_result(model: FileModel, got: str, unmatched: bool = False) -> tuple[str, Severity, tuple[str, ...]]:
     """Consequence, severity and exceptions of a policy result that is no decision.
 

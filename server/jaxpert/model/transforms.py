@@ -1,16 +1,27 @@
-"""Which functions are rematerialized, by which wrapper, with which static parameters, and where they are called."""
+"""Which functions are rematerialized, by which wrapper, and which of their parameters are static."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall, Argument, bind
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Literal, Partial, Sequence, Symbol, Value
-from jaxpert.syntax.scopes import CallSite, Site
+from jaxpert.model.values import (
+    UNKNOWN,
+    CallResult,
+    ClassValue,
+    Def,
+    Instance,
+    Literal,
+    Partial,
+    Sequence,
+    Symbol,
+    Value,
+)
+from jaxpert.syntax.scopes import CallSite, Function, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -46,31 +57,23 @@ class Parameters:
     """The parameters of a wrapped function as its wrapper counts them.
 
     Attributes:
-        names: positional parameters, ``self`` among them where the wrapper counts it.
+        names: those that can be passed by position, numbered as ``static_argnums`` numbers them.
         keyword_only: parameters that can only be passed by name.
         takes_more: whether ``*args`` takes further positional ones.
         takes_keywords: whether ``**kwargs`` takes further names.
-        defaults: positional or keyword-only parameters that need not be passed.
+        defaults: the default of each parameter that need not be passed.
         function: the function whose body runs.
-        offset: how many leading parameters are given already and not counted.
-        counts_self: whether index 0 is ``self``.
+        receiver: the parameter that takes ``self``, the module or the scope; "" when there is none or it is given
+            already. It is the first of ``names``, except where the wrapper does not count it.
     """
 
     names: tuple[str, ...]
     keyword_only: tuple[str, ...]
     takes_more: bool
     takes_keywords: bool
-    defaults: frozenset[str]
+    defaults: dict[str, ast.expr]
     function: Def
-    counts_self: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WrappedCall:
-    """A call of a wrapped function: the site, and whether ``self`` is given by the way it is called."""
-
-    site: CallSite
-    self_given: bool = field(default=False)
+    receiver: str = ""
 
 
 def checkpoints(model: FileModel) -> tuple[Checkpoint, ...]:
@@ -94,10 +97,12 @@ def _found(model: FileModel) -> Iterator[Checkpoint]:
     for function, decorator, value in model.callees.decorated:
         site = Site(decorator, function.scope, function.block)
         owner = model.evaluator.class_of(function.scope) if function.scope.kind == "class" else None
-        target = Def(function, owner, site=Site(function.node, function.scope, function.block), model=model)
+        wrapped: Value = UNKNOWN
+        if _is_seen_by(model, function, decorator):
+            wrapped = Def(function, owner, site=Site(function.node, function.scope, function.block), model=model)
         made_by = _decorating(model, value, decorator, site)
         if made_by is not None:
-            yield Checkpoint(made_by[0], made_by[1], decorator, site, target, True)
+            yield Checkpoint(made_by[0], made_by[1], decorator, site, wrapped, True)
     for _, scope, decorator, value in model.callees.decorated_classes:
         cls = model.evaluator.class_of(scope)
         if cls is None or cls.site is None:
@@ -106,6 +111,14 @@ def _found(model: FileModel) -> Iterator[Checkpoint]:
         made_by = _decorating(model, value, decorator, site)
         if made_by is not None:
             yield Checkpoint(made_by[0], made_by[1], decorator, site, cls, True)
+
+
+def _is_seen_by(model: FileModel, function: Function, decorator: ast.expr) -> bool:
+    """Whether ``decorator`` gets the function as it is written: those below it do not change its arguments."""
+    below: list[ast.expr] = getattr(function.node, "decorator_list", [])
+    below = below[below.index(decorator) + 1 :]
+    values = (model.evaluate(inner, function.scope, function.block) for inner in below)
+    return all(model.evaluator.keeps_function(option) for value in values for option in value.options())
 
 
 def _decorating(model: FileModel, value: Value, decorator: ast.expr, site: Site) -> tuple[Api, ApiCall | None] | None:
@@ -125,9 +138,11 @@ def _decorating(model: FileModel, value: Value, decorator: ast.expr, site: Site)
 def _from_factory(model: FileModel, value: CallResult) -> ApiCall | None:
     """The call behind ``nnx.remat(policy=…)``, for wrappers that may be called without the function."""
     api = model.db.api(value.path)
-    if api is None or api.kind is not ApiKind.CHECKPOINT or "callable_without_fun" not in api.traits or value.site is None:
+    if api is None or api.kind is not ApiKind.CHECKPOINT or "callable_without_fun" not in api.traits:
         return None
-    made = bind(value.model or model, _call_site(value.site, value.call), value.callee)
+    if value.site is None:
+        return None
+    made = bind(value.model or model, call_site(value.site, value.call), value.callee)
     return made if made is not None and made.role("fun") is None else None
 
 
@@ -137,16 +152,19 @@ def _from_partial(model: FileModel, value: Partial) -> ApiCall | None:
     while isinstance(target, Partial):
         target = target.target
     api = model.db.api(target.path) if isinstance(target, Symbol) else None
-    if api is None or api.kind is not ApiKind.CHECKPOINT or value.site is None or not isinstance(value.site.node, ast.Call):
+    if api is None or api.kind is not ApiKind.CHECKPOINT:
         return None
-    return bind(value.model or model, _call_site(value.site, value.site.node), value.target, is_partial=True)
+    if value.site is None or not isinstance(value.site.node, ast.Call):
+        return None
+    return bind(value.model or model, call_site(value.site, value.site.node), value.target, is_partial=True)
 
 
-def _call_site(site: Site, node: ast.Call) -> CallSite:
+def call_site(site: Site, node: ast.Call) -> CallSite:
+    """``node``, which stands at ``site``, where :func:`~jaxpert.model.calls.bind` wants a call site."""
     return CallSite(node, site.scope, site.block, ast.Expr(node))
 
 
-# -- parameters ---------------------------------------------------------------------------------------------------
+# -- parameters -------------------------------------------------------------------------------------------------------
 
 
 def parameters(model: FileModel, checkpoint: Checkpoint) -> Parameters | None:
@@ -160,37 +178,54 @@ def parameters(model: FileModel, checkpoint: Checkpoint) -> Parameters | None:
         given_positional += len(target.args)
         given_names |= set(target.keywords)
         target = target.target
-    counts_self = False
+    api = checkpoint.api
+    has_receiver = "wraps_classes" in api.traits or "excludes_self" in api.traits  # a module, or a scope
     if isinstance(target, ClassValue):
-        if "wraps_classes" not in checkpoint.api.traits:
-            return None
         method = (target.model or model).evaluator.attribute(target, "__call__", None)
-        if not isinstance(method, Def):
+        if "wraps_classes" not in api.traits or given_positional or not isinstance(method, Def):
             return None
+        if checkpoint.call is not None and "methods" in checkpoint.call.arguments:
+            return None  # other methods than __call__ are wrapped
         target = method
-        counts_self = "counts_self" in checkpoint.api.traits
     elif isinstance(target, Instance):
         method = (target.model or model).evaluator.attribute(target, "__call__", None)
         if not isinstance(method, Def):
             return None
         target = method
-    if not isinstance(target, Def):
+    if not isinstance(target, Def) or (target.bound and has_receiver):
         return None
     arguments = target.function.node.args
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-    if target.bound and not counts_self:
-        names = names[1:]
-    elif target.owner is not None and checkpoint.by_decorator:
-        counts_self = True  # a decorated method: self is the first positional parameter
+    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    names = positional[1:] if target.bound else positional
+    if not target.bound and target.owner is not None and not _is_static(target):
+        has_receiver = True
+    receiver = ""
+    if has_receiver and names and not given_positional:
+        receiver = names[0]
+        if "excludes_self" in api.traits:
+            names = names[1:]
     names = names[given_positional:]
-    pairs = list(zip(reversed([a.arg for a in (*arguments.posonlyargs, *arguments.args)]), reversed(arguments.defaults)))
-    defaults = {name for name, _ in pairs}
-    defaults |= {a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None}
-    defaults |= given_names
+    by_keyword = [a.arg for a in arguments.kwonlyargs]
+    for index, name in enumerate(names):
+        if name in given_names:  # what stands behind it can only be passed by keyword
+            by_keyword = [*names[index:], *by_keyword]
+            names = names[:index]
+            break
+    defaults: dict[str, ast.expr] = dict(zip(reversed(positional), reversed(arguments.defaults)))
+    defaults.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None})
     return Parameters(
-        tuple(names), tuple(a.arg for a in arguments.kwonlyargs), arguments.vararg is not None, arguments.kwarg is not None,
-        frozenset(defaults), target, counts_self,
+        tuple(names),
+        tuple(name for name in by_keyword if name not in given_names),
+        arguments.vararg is not None,
+        arguments.kwarg is not None,
+        defaults,
+        target,
+        receiver,
     )
+
+
+def _is_static(target: Def) -> bool:
+    return any(ast.unparse(d) == "staticmethod" for d in getattr(target.function.node, "decorator_list", ()))
 
 
 def static_indices(model: FileModel, checkpoint: Checkpoint) -> tuple[int, ...] | None:
@@ -204,7 +239,7 @@ def static_indices(model: FileModel, checkpoint: Checkpoint) -> tuple[int, ...] 
 
 
 def indices_in(value: Value) -> tuple[int, ...] | None:
-    """The integers of an int or tuple of ints; None for anything else."""
+    """The integers of an int or a collection of ints; None for anything else."""
     if isinstance(value, Literal) and isinstance(value.value, int) and not isinstance(value.value, bool):
         return (value.value,)
     if isinstance(value, Sequence) and value.exact:
@@ -217,6 +252,27 @@ def indices_in(value: Value) -> tuple[int, ...] | None:
     return None
 
 
+def marked(api: Api, known: Parameters, index: int) -> str | None:
+    """The parameter that ``index`` in ``static_argnums`` makes static; None when it makes none static.
+
+    Negative numbers count from the end, except where the wrapper puts arguments of its own before the user's.
+    Measured on Flax 0.12.8: ``flax.linen.remat`` shifts them by one, so that -2 is the last argument and -1 is
+    none; ``flax.linen.partitioning.remat`` ignores them.
+    """
+    count = len(known.names)
+    position = index
+    if index < 0:
+        if "excludes_self" in api.traits:
+            return None
+        position = count + index + (1 if "no_negative_argnums" in api.traits else 0)
+        if known.takes_more or (position == count and "no_negative_argnums" in api.traits):
+            return None
+    if not 0 <= position < count:
+        return None
+    name = known.names[position]
+    return None if name == known.receiver and "counts_self" in api.traits else name
+
+
 def static_names(model: FileModel, checkpoint: Checkpoint, known: Parameters) -> frozenset[str] | None:
     """Names of the parameters that are static; None when that is not known.
 
@@ -224,13 +280,9 @@ def static_names(model: FileModel, checkpoint: Checkpoint, known: Parameters) ->
     (measured on 0.10.2 to 0.12.0.1: accepted and ignored otherwise).
     """
     indices = static_indices(model, checkpoint)
-    if indices is None:
+    if indices is None or (known.takes_more and any(index < 0 for index in indices)):
         return None
-    names = set()
-    for index in indices:
-        position = index + len(known.names) if index < 0 else index
-        if 0 <= position < len(known.names):
-            names.add(known.names[position])
+    names = {marked(checkpoint.api, known, index) for index in indices} - {None}
     by_name = checkpoint.role("static_argnames")
     if by_name is not None and (model.target.remat3 or checkpoint.api.library != "jax"):
         value = by_name.value
@@ -239,23 +291,24 @@ def static_names(model: FileModel, checkpoint: Checkpoint, known: Parameters) ->
             if not isinstance(item, Literal) or not isinstance(item.value, str):
                 return None
             names.add(item.value)
-    return frozenset(names)
+    return frozenset(name for name in names if name is not None)
 
 
-# -- calls of the wrapped function --------------------------------------------------------------------------------
+def fills_defaults(checkpoint: Checkpoint) -> bool:
+    """Whether the wrapper turns keywords into positional arguments and passes defaults along, as nnx does.
+
+    ``graph=False`` and ``graph_updates=False`` switch that off; where they are not known the answer is False.
+    """
+    if checkpoint.api.name not in _FILL_DEFAULTS:
+        return False
+    if checkpoint.call is None:
+        return True
+    return not checkpoint.call.opened and not {"graph", "graph_updates"} & set(checkpoint.call.arguments)
 
 
-def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
-    """Calls, in this file, of the function that ``checkpoint`` makes."""
-    made = checkpoint.node
-    for site, callee in model.callees.calls:
-        if isinstance(callee, CallResult) and callee.call is made:
-            yield WrappedCall(site)
-        elif checkpoint.by_decorator and isinstance(callee, Def) and isinstance(checkpoint.target, Def) \
-                and callee.function is checkpoint.target.function:
-            yield WrappedCall(site, callee.bound)
-    if checkpoint.by_decorator or not isinstance(checkpoint.site, CallSite):
-        return
-    for site in checkpoint.site.block.tree.calls:  # jax.checkpoint(f)(x): the callee is the wrapping call itself
-        if site.node.func is made and not any(s is site for s, _ in model.callees.calls):
-            yield WrappedCall(site)
+_FILL_DEFAULTS = frozenset({"flax.nnx.remat"})
+
+
+def traces_only_arrays(api: Api) -> bool:
+    """Whether arguments that are not arrays stay what they are: the wrappers that need no ``static_argnums``."""
+    return "static_argnums" not in api.roles

@@ -45,7 +45,7 @@ class Pattern(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Typed(Value):
-    """A value of which only the type is known: "bool", "int", "str", "generator", …"""
+    """A value of which only the type is known: "bool", "int", "str", "generator", "primitive" (JAX's), …"""
 
     type: str
 
@@ -133,7 +133,10 @@ class Partial(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallResult(Value):
-    """What calling a library object gives; ``callee`` is a symbol or a partial of one; ``site`` is the call."""
+    """What calling a library object gives; ``site`` is the call.
+
+    ``callee`` is a symbol, a partial of one, or such a result itself, as in ``jax.grad(f)(x)``.
+    """
 
     callee: Value
     call: ast.Call

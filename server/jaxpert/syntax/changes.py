@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxpert.syntax.scopes import Block, TreeIndex
+from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
 _ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse"})
 _REMOVING = frozenset({
@@ -31,6 +31,16 @@ class Change:
     removes: bool
     key: ast.expr | None = None
     value: ast.expr | None = None
+
+    @property
+    def text(self) -> str:
+        """What is done, in a form that does not depend on where it stands."""
+        return " ".join(["removes" if self.removes else "adds", *(ast.dump(n) for n in (self.key, self.value) if n)])
+
+    def owner(self) -> Scope | None:
+        """The scope that binds the name."""
+        found = scope_of(self.block).lookup(self.name)
+        return found[0] if found else None
 
 
 def changes(tree: TreeIndex) -> dict[str, list[Change]]:

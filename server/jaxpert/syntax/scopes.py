@@ -153,10 +153,12 @@ class TreeIndex:
         body: the statements.
         top: the module or class scope that the statements stand in (shared between the trees of a file).
         contribution: what the statements bind in ``top``.
+        alive: false once the tree's text has been parsed again.
         first_line: zero-based document line where the tree's text starts; moves when lines above change.
     """
 
     __slots__ = (
+        "alive",
         "block_of",
         "calls",
         "classes",
@@ -185,6 +187,7 @@ class TreeIndex:
         self.dicts: list[Site] = []
         self.block_of: dict[ast.stmt, Block] = {}
         self.root = Block(top.block, top.node, "body", self)
+        self.alive = True
         self.first_line = 0
         self.virtual_base = 1
         self.virtual_length = 0
@@ -213,11 +216,11 @@ def reaching(
     if len(bindings) < 2 and scope is not owner:
         return bindings
     if not _same_frame(scope, owner):
-        last = {id(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
-        return [b for b in bindings if _key(b.node, b.block) >= last.get(id(b.block), (0, 0, 0))] if last else bindings
+        last = {_suite(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
+        return [b for b in bindings if _key(b.node, b.block) >= last.get(_suite(b.block), (0, 0, 0))] if last else bindings
     at = _key(use, block)
     seen: list[Binding] = []
-    around = set(map(id, block.enclosing()))
+    around = set(map(_suite, block.enclosing()))
     loops = [b for b in block.enclosing() if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"]
     for binding in sorted(bindings, key=lambda b: _key(b.node, b.block), reverse=True):
         if _key(binding.node, binding.block) >= at and not _is_parameter(binding):
@@ -227,9 +230,25 @@ def reaching(
         if _excluded(binding.block, block):
             continue
         seen.append(binding)
-        if id(binding.block) in around and not _in_loop_header(binding):
+        if _suite(binding.block) in around and not _in_loop_header(binding):
             break
     return seen or bindings
+
+
+def scope_of(block: Block) -> Scope:
+    """The scope in which the statements of ``block`` run."""
+    for inner in block.enclosing():
+        owner = inner.owner
+        if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return inner.tree.functions[owner].inner
+        if isinstance(owner, ast.ClassDef):
+            return inner.tree.classes.get(owner) or inner.tree.top
+    return block.tree.top
+
+
+def _suite(block: Block) -> int:
+    """Which suite the block is; the trees of one module or class share theirs."""
+    return id(block.tree.top) if block is block.tree.root else id(block)
 
 
 def _is_parameter(binding: Binding) -> bool:

@@ -15,9 +15,10 @@ import ast
 import re
 from bisect import bisect_right
 
+from jaxpert.syntax.changes import changes
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
-from jaxpert.syntax.scopes import Binding, Scope, TreeIndex, index
-from jaxpert.text.lines import Position, Range, clamp, range_at, split_lines
+from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
+from jaxpert.text.lines import Range, clamp, range_at, split_lines
 
 _LONG_CLASS = 40
 """Lines from which a class is cut into its members."""
@@ -383,6 +384,9 @@ class SourceFile:
             return False
         if _outline(touched) != _outline(made):
             self.environment += 1
+        for unit in touched:
+            for tree in unit.trees:
+                tree.alive = False
         self.units[low : high + 1] = made
         self._refresh()
         return True
@@ -429,18 +433,27 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _outline(units: list[Unit]) -> list[tuple[str, str, str]]:
-    """What ``units`` bind, with what; equal outlines mean that no other unit's facts can have changed by name."""
-    found = []
+    """What ``units`` bind at module and class level and on ``self``, and with what.
+
+    While outlines stay equal, an edit can change other units' facts only through the bodies of functions.
+    """
+    found: list[tuple[str, str, str]] = []
     for unit in units:
         for tree in unit.trees:
-            for name, bindings in tree.contribution.items():
-                for binding in bindings:
-                    value = ast.dump(binding.value) if binding.value is not None else ""
-                    found.append((name, binding.kind.name, value or repr(binding.detail)))
+            for bindings in (tree.contribution, *(scope.bindings for scope in tree.classes.values())):
+                for name, known in bindings.items():
+                    found.extend((name, binding.kind.name, _dump(binding)) for binding in known)
+            for statement in tree.block_of:
+                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+                    found.append((statement.targets[0].attr, "", ast.dump(statement.value)))
+            for name, made in changes(tree).items():
+                found.extend((name, "changed", change.text) for change in made if change.owner() in (tree.top, None))
     return found
 
 
-def position_at(source: SourceFile, node: ast.AST) -> Position | None:
-    """The start of ``node``, as :meth:`SourceFile.range_of`."""
-    where = source.range_of(node)
-    return where.start if where else None
+def _dump(binding: Binding) -> str:
+    if binding.value is not None or binding.kind is BindingKind.AUGMENTED:
+        return ast.dump(binding.value or binding.node)
+    decorators = getattr(binding.node, "decorator_list", ())
+    return repr(binding.detail) + "".join(ast.dump(decorator) for decorator in decorators)
+

@@ -152,11 +152,11 @@ def _underline(
         wrapped = label.wrap(console, room - after)
         wrapped[0].rstrip()
         yield row.append(" ").append_text(wrapped[0])
-        rest, indent = wrapped[1:], after
+        rest, indent = list(wrapped[1:]), after
     else:
         yield row
         indent = max(0, min(start, room - 2 * _NARROW))
-        rest = label.wrap(console, room - indent)
+        rest = list(label.wrap(console, room - indent))
     for part in rest:
         part.rstrip()
         yield gutter.row().append(" " * (indent + 1)).append_text(part)

@@ -17,7 +17,7 @@ from jaxpert.lsp.settings import section_of
 if TYPE_CHECKING:
     import asyncio
 
-    from jaxpert.lsp.server import JaxpertServer
+    from jaxpert.lsp.language_server import JaxpertServer
 
 
 def initialize(server: JaxpertServer, params: types.InitializeParams, loop: asyncio.AbstractEventLoop) -> Session:
@@ -25,6 +25,7 @@ def initialize(server: JaxpertServer, params: types.InitializeParams, loop: asyn
     folders = Folders.of(params)
     folders.initial = section_of(params.initialization_options)
     session = Session(server, ClientProfile.of(params.capabilities), folders, loop)
+    loop.call_soon(session.warm_up)  # once the answer is out, while the client reads it
     if params.process_id is not None and parent.is_alive(params.process_id):
         _watch_parent(server, params.process_id, loop)
     return session
@@ -32,10 +33,8 @@ def initialize(server: JaxpertServer, params: types.InitializeParams, loop: asyn
 
 def initialized(session: Session, params: types.InitializedParams) -> None:
     """The client is ready for requests of ours."""
-    session.server.log_to_client()
     watch_files(session)
     pull_settings(session)
-    session.warm_up()
 
 
 def shutdown(session: Session, params: None) -> None:

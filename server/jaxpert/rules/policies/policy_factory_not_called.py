@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import PolicyUse
+from jaxpert.model.policies import PolicyUse, policy_tables
 from jaxpert.model.speech import raises
 from jaxpert.model.values import Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
@@ -57,9 +57,8 @@ def check(model: FileModel) -> Iterator[Finding]:
         for option in use.value.options():
             if _is_factory(model, option) and isinstance(option, Symbol):
                 yield from _report(model, option, use)
-    for tree in model.source.trees():
-        for site in tree.dicts:
-            yield from _in_table(model, site)
+    for site, members in policy_tables(model):
+        yield from _in_table(model, site, members)
 
 
 def _is_factory(model: FileModel, value: Value) -> bool:
@@ -67,21 +66,12 @@ def _is_factory(model: FileModel, value: Value) -> bool:
     return api is not None and api.kind is ApiKind.POLICY_FACTORY
 
 
-def _in_table(model: FileModel, site: Site) -> Iterator[Finding]:
+def _in_table(model: FileModel, table: Site, members: list[Symbol]) -> Iterator[Finding]:
     """A factory beside ready-made policies: whoever looks one up cannot know which of them to call."""
-    node = site.node
-    if not isinstance(node, ast.Dict) or len(node.values) < 2 or not model.concerns_jax or model.is_dead(site.block):
-        return
-    plain = [value for value in node.values if isinstance(value, (ast.Attribute, ast.Name))]
-    if len(plain) < 2:
-        return
-    values = [model.evaluate(value, site.scope, site.block) for value in plain]
-    ready = [v for v in values if isinstance(v, Symbol) and (api := model.db.api(v.path)) and api.kind is ApiKind.POLICY]
-    if not ready or _is_called(model, site):
-        return
-    for value in values:
-        if _is_factory(model, value) and isinstance(value, Symbol):
-            yield from _report(model, value, None)
+    factories = [member for member in members if _is_factory(model, member)]
+    if factories and len(factories) < len(members) and not _is_called(model, table):
+        for factory in factories:
+            yield from _report(model, factory, None)
 
 
 def _is_called(model: FileModel, table: Site) -> bool:

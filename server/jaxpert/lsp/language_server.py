@@ -1,0 +1,169 @@
+"""The language server: which method is handled where, and how handlers' failures end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from jaxpert import __version__
+from jaxpert.lsp.handlers import actions, configuration, diagnostics, hover, lifecycle, notebooks, sync
+from jaxpert.lsp.protocol import Protocol
+from jaxpert.lsp.schedule import settle_heap
+from jaxpert.lsp.session import Session
+
+logger = logging.getLogger("jaxpert")
+P = TypeVar("P")
+R = TypeVar("R")
+
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [types.NotebookDocumentFilterWithNotebook("jupyter-notebook", [types.NotebookCellLanguage("python")])]
+)
+_LEVELS = {
+    logging.DEBUG: types.MessageType.Debug,
+    logging.INFO: types.MessageType.Info,
+    logging.WARNING: types.MessageType.Warning,
+    logging.ERROR: types.MessageType.Error,
+}
+
+
+class JaxpertServer(LanguageServer):
+    """pygls' server with our handlers, for one client.
+
+    Attributes:
+        session: everything about the client; None before ``initialize``.
+    """
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "jaxpert",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            notebook_document_sync=_NOTEBOOKS,
+            protocol_cls=Protocol,
+            max_workers=1,
+        )
+        self.session: Session | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._finish: Callable[[int], None] = lambda code: None
+        self._register()
+
+    def _register(self) -> None:
+        self.feature(types.INITIALIZE)(lambda params: self._initialize(params))
+        self.handle(types.INITIALIZED, lifecycle.initialized)
+        self.handle(types.SHUTDOWN, lifecycle.shutdown)
+        self.handle(types.TEXT_DOCUMENT_DID_OPEN, sync.did_open)
+        self.handle(types.TEXT_DOCUMENT_DID_CHANGE, sync.did_change)
+        self.handle(types.TEXT_DOCUMENT_DID_CLOSE, sync.did_close)
+        self.handle(types.NOTEBOOK_DOCUMENT_DID_OPEN, notebooks.did_open)
+        self.handle(types.NOTEBOOK_DOCUMENT_DID_CHANGE, notebooks.did_change)
+        self.handle(types.NOTEBOOK_DOCUMENT_DID_CLOSE, notebooks.did_close)
+        self.handle(types.TEXT_DOCUMENT_HOVER, hover.hover)
+        self.handle(types.WORKSPACE_DID_CHANGE_CONFIGURATION, configuration.did_change_configuration)
+        self.handle(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, configuration.did_change_watched_files)
+        self.handle(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, configuration.did_change_workspace_folders)
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        assert self._loop is not None
+        session = self.session = lifecycle.initialize(self, params, self._loop)
+        logger.addHandler(ClientLog(self))
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        self.handle(types.TEXT_DOCUMENT_CODE_ACTION, actions.code_action, actions.options(session.client))
+        if session.client.resolves_edits:
+            self.handle(types.CODE_ACTION_RESOLVE, actions.resolve)
+        if session.client.pulls:
+            self.handle(types.TEXT_DOCUMENT_DIAGNOSTIC, diagnostics.document_diagnostic, diagnostics.OPTIONS)
+
+    def handle(self, method: str, handler: Callable[[Session, Any], R], options: object = None) -> None:
+        """Let ``handler`` answer ``method``. When it fails, that is one log line and an empty answer."""
+
+        def guarded(params: Any = None) -> R | None:
+            if self.session is None:
+                return None
+            try:
+                return handler(self.session, params)
+            except Exception as error:
+                self.failed(method, error)
+                return None
+
+        self.feature(method, options)(guarded)
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Log that ``what`` failed, in one line."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+        logger.error("%s failed: %s: %s%s", what, type(error).__name__, error, where)
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """pygls met an error outside our handlers: the log is enough, no message box."""
+        logger.error("%s: %s", getattr(source, "__name__", source), error)
+
+    # -- sending ----------------------------------------------------------------------------------------------
+
+    def publish(self, params: types.PublishDiagnosticsParams) -> None:
+        """Push diagnostics."""
+        self.text_document_publish_diagnostics(params)
+
+    def ask(self, method: str, params: Any, answered: Callable[[Any], None] | None = None) -> None:
+        """Send a request; ``answered`` gets the result unless the client refuses."""
+
+        def done(future: Any) -> None:
+            if future.cancelled():
+                return
+            if (error := future.exception()) is not None:
+                logger.info("the client refuses %s: %s", method, error)
+            elif answered is not None:
+                try:
+                    answered(future.result())
+                except Exception as error:
+                    self.failed(f"the answer to {method}", error)
+
+        self.protocol.send_request(method, params).add_done_callback(done)
+
+    def log(self, message: str, level: int = logging.INFO) -> None:
+        """Show ``message`` in the client's log, or on standard error before there is a client."""
+        logger.log(level, message)
+
+    # -- life -------------------------------------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop, finish: Callable[[int], None]) -> None:
+        """The event loop runs; ``finish`` ends it with an exit code."""
+        self._loop = loop
+        self._finish = finish
+        settle_heap()
+
+    def stop(self, code: int) -> None:
+        """End the process with ``code``."""
+        self._finish(code)
+
+    def lost(self) -> None:
+        """The client is gone without a word."""
+        self.stop(0 if self.protocol.is_shut_down else 1)
+
+    def end(self) -> None:
+        """The event loop is about to end."""
+        if self.session is not None:
+            self.session.end()
+        self.shutdown()
+
+
+class ClientLog(logging.Handler):
+    """Sends log records to the client."""
+
+    def __init__(self, server: JaxpertServer) -> None:
+        super().__init__(logging.INFO)
+        self._server = server
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send ``record``."""
+        kind = _LEVELS.get(record.levelno, types.MessageType.Log)
+        self._server.window_log_message(types.LogMessageParams(kind, record.getMessage()))

@@ -1,0 +1,196 @@
+"""Where the body of a checkpointed function asks a tracer for its value, which only concrete arrays have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number
+from jaxpert.model.values import Sequence, Symbol, Table
+from jaxpert.syntax.scopes import FunctionNode, Scope
+
+_CONVERTERS = {"bool", "int", "float", "complex"}
+_ASKING_METHODS = {"item", "tolist"}
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+_INDEXED = {"list", "tuple", "range"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversion:
+    """A place where Python asks a tracer for its value.
+
+    Attributes:
+        node: the smallest expression to look at.
+        how: what it is turned into: "bool", "int", "float", "complex", "index" or "key".
+        where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]" …
+        traced: the expression whose value is asked for.
+    """
+
+    node: ast.expr
+    how: str
+    where: str
+    traced: Traced
+
+
+def conversions(body: Body) -> Iterator[Conversion]:
+    """All of them, also in functions defined in the body, in the order of the text."""
+    return _Search(body).function(body.function.node)
+
+
+class _Search:
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self.model = body.model
+        self.tree = body.function.block.tree
+
+    # -- statements ---------------------------------------------------------------------------------------------------
+
+    def function(self, node: FunctionNode) -> Iterator[Conversion]:
+        function = self.tree.functions.get(node)
+        if function is None:
+            return
+        if isinstance(node, ast.Lambda):
+            yield from self.expression(node.body, Place(function.inner, function.body_block))
+        else:
+            yield from self.suite(node.body, function.inner)
+
+    def suite(self, statements: Iterable[ast.stmt], scope: Scope) -> Iterator[Conversion]:
+        for statement in statements:
+            block = self.tree.block_of.get(statement)
+            if block is None or self.model.is_dead(block) or isinstance(statement, ast.ClassDef):
+                continue
+            if isinstance(statement, _FUNCTIONS):
+                yield from self.function(statement)
+            else:
+                yield from self.statement(statement, Place(scope, block))
+
+    def statement(self, statement: ast.stmt, place: Place) -> Iterator[Conversion]:
+        if isinstance(statement, ast.Match):
+            yield from self.match(statement, place)
+        for field, part in ast.iter_fields(statement):
+            if field == "test":
+                yield from self.test(part, type(statement).__name__.lower(), place)
+                continue
+            for inner in part if isinstance(part, list) else [part]:
+                if isinstance(inner, ast.expr):
+                    yield from self.expression(inner, place)
+                elif isinstance(inner, ast.stmt):
+                    yield from self.suite([inner], place.scope)
+                elif isinstance(inner, (ast.ExceptHandler, ast.match_case)):
+                    yield from self.suite(inner.body, place.scope)
+                elif isinstance(inner, ast.withitem):
+                    yield from self.expression(inner.context_expr, place)
+
+    def match(self, statement: ast.Match, place: Place) -> Iterator[Conversion]:
+        """``case 1:`` compares; ``case None:`` and ``case True:`` ask for identity, which is fine."""
+        patterns = [pattern for case in statement.cases for pattern in ast.walk(case.pattern)]
+        traced = self.body.traced(statement.subject, place)
+        if traced.level >= Level.LEAVES and any(isinstance(p, ast.MatchValue) and is_number(p.value) for p in patterns):
+            yield Conversion(statement.subject, "bool", "match", traced)
+
+    # -- expressions --------------------------------------------------------------------------------------------------
+
+    def test(self, node: ast.expr, word: str, place: Place) -> Iterator[Conversion]:
+        """An expression whose truth is asked for."""
+        if isinstance(node, ast.BoolOp):
+            for operand in node.values:
+                yield from self.test(operand, word, place)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield from self.test(node.operand, word, place)
+        elif isinstance(node, ast.NamedExpr):
+            yield from self.test(node.value, word, place)
+        else:
+            traced = self.body.traced(node, place)
+            if traced.level is Level.ARRAY:
+                yield Conversion(node, "bool", word, traced)
+            if traced.level is Level.ARRAY and isinstance(node, ast.Compare):  # a chain is reported once
+                for side in (node.left, *node.comparators):
+                    yield from self.expression(side, place)
+            else:
+                yield from self.expression(node, place)
+
+    def expression(self, node: ast.AST, place: Place) -> Iterator[Conversion]:
+        """Everything inside an expression whose own truth is not asked for."""
+        if isinstance(node, ast.Lambda):
+            yield from self.function(node)
+        elif isinstance(node, _Comprehension):
+            yield from self.comprehension(node, place)
+        elif isinstance(node, ast.IfExp):
+            yield from self.test(node.test, "if", place)
+            yield from self.expression(node.body, place)
+            yield from self.expression(node.orelse, place)
+        elif isinstance(node, ast.BoolOp):
+            for operand in node.values[:-1]:
+                yield from self.test(operand, type(node.op).__name__.lower(), place)
+            yield from self.expression(node.values[-1], place)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield from self.test(node.operand, "not", place)
+        else:
+            if isinstance(node, ast.Compare):
+                yield from self.comparison(node, place)
+            elif isinstance(node, ast.Call):
+                yield from self.call(node, place)
+            elif isinstance(node, ast.Subscript):
+                yield from self.index(node, place)
+            for child in ast.iter_child_nodes(node):
+                yield from self.expression(child, place)
+
+    def comprehension(self, node: _Comprehension, place: Place) -> Iterator[Conversion]:
+        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+        inside = place._replace(hidden=place.hidden | targets)
+        for generator in node.generators:
+            yield from self.expression(generator.iter, place)
+            for test in generator.ifs:
+                yield from self.test(test, "if", inside)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            yield from self.expression(part, inside)
+
+    def comparison(self, node: ast.Compare, place: Place) -> Iterator[Conversion]:
+        left = node.left
+        for position, (operator, right) in enumerate(zip(node.ops, node.comparators)):
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                numbers = isinstance(right, (ast.Tuple, ast.List)) and right.elts and all(map(is_number, right.elts))
+                traced = self.body.traced(left, place)
+                if numbers and traced.level >= Level.LEAVES:
+                    yield Conversion(node, "bool", "in", traced)
+            elif position < len(node.ops) - 1:  # `a < b < c` is `a < b and b < c`
+                traced = self.body.compared(left, operator, right, place)
+                if traced.level is Level.ARRAY:
+                    yield Conversion(node, "bool", "chain", traced)
+                    return
+            left = right
+
+    def call(self, node: ast.Call, place: Place) -> Iterator[Conversion]:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING_METHODS:
+            traced = as_array(self.body.traced(node.func.value, place))
+            if traced.level is Level.ARRAY:
+                yield Conversion(node, "float", f".{node.func.attr}()", traced)
+        if not isinstance(node.func, ast.Name) or node.keywords or not node.args:
+            return
+        name = node.func.id
+        if name not in _CONVERTERS | {"range", "min", "max"} or not self._is_builtin(node.func, place):
+            return
+        traced = max((self.body.traced(one, place) for one in node.args), key=lambda one: one.level)
+        # A list has a truth and can be compared with another, but it is no number.
+        is_sure = traced.level is Level.ARRAY or (traced.level is Level.LEAVES and name != "bool")
+        if name in ("min", "max"):
+            is_sure &= len(node.args) > 1 and (traced.level is Level.ARRAY or any(map(is_number, node.args)))
+        if is_sure:
+            how = {"range": "index", "min": "bool", "max": "bool"}.get(name, name)
+            yield Conversion(node, how, f"{name}()", traced)
+
+    def index(self, node: ast.Subscript, place: Place) -> Iterator[Conversion]:
+        traced = self.body.traced(node.slice, place)
+        if traced.level < Level.LEAVES or place.hidden:
+            return
+        options = list(self.model.evaluate(node.value, place.scope, place.block).options())
+        if all(isinstance(option, Sequence) and option.kind in _INDEXED for option in options):
+            yield Conversion(node.slice, "index", "[]", traced)
+        elif all(isinstance(option, Table) for option in options):
+            yield Conversion(node.slice, "key", "[]", traced)
+
+    def _is_builtin(self, node: ast.Name, place: Place) -> bool:
+        value = self.model.evaluate(node, place.scope, place.block)
+        return isinstance(value, Symbol) and value.path == f"builtins.{node.id}"

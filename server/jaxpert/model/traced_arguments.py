@@ -1,0 +1,218 @@
+"""Which arguments of a checkpointed function are tracers inside it, and how sure that is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxpert.model.tracing import Level, gives_array
+from jaxpert.model.transforms import (
+    Checkpoint,
+    Parameters,
+    fills_defaults,
+    parameters,
+    static_names,
+    traces_only_arrays,
+)
+from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
+from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
+from jaxpert.syntax.scopes import Block, Scope
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_FLAGS = {"builtins.bool", "builtins.int"}
+_NUMBERS = {"builtins.float", "builtins.complex"}
+_ARRAYS = {
+    "jax.Array", "jax.numpy.ndarray", "numpy.ndarray", "jax.typing.ArrayLike", "chex.Array", "chex.ArrayDevice",
+    "chex.Numeric", "chex.Scalar", "chex.PRNGKey", "jaxtyping.Array", "jaxtyping.PRNGKeyArray",
+}  # fmt: skip
+_WRITTEN_OUT = {"bool": "flag", "int": "flag", "float": "number", "jax.Array": "array", "jnp.ndarray": "array"}
+_KINDS = {"bool": "bool", "int": "int", "number": "int", "float": "float", "complex": "float", "str": "string"}
+_NUMPY_MAKERS = {
+    "ones", "zeros", "array", "asarray", "arange", "linspace", "full", "eye", "float32", "float64", "int32", "int64",
+    "random.normal", "random.rand", "random.randn", "random.uniform", "ones_like", "zeros_like",
+}  # fmt: skip
+_JAX_MAKERS = {"ones", "zeros", "arange", "linspace", "full", "eye", "float32", "bfloat16", "float16", "int32", "bool_"}
+_LOOKING = {"isinstance", "hasattr", "callable", "type", "issubclass", "getattr"}
+_HARMLESS = {
+    "len", "bool", "int", "float", "complex", "abs", "range", "min", "max", "sum", "any", "all", "round", "str",
+    "repr", "print", "zip", "enumerate", "list", "tuple", "sorted", "reversed", "map", "filter",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedArgument:
+    """A parameter of a checkpointed function that is traced.
+
+    Attributes:
+        index: its number in ``static_argnums``; None when it cannot be passed by position.
+        kinds: what the visible calls give it: "bool", "int", "float", "array", "none", "string", "unknown".
+        annotation: "flag" (bool or int), "number", "array", "optional" or "".
+        always_by_position: whether every visible call passes it by position.
+        called_directly: whether no other transformation and no ``functools.partial`` stands in between.
+    """
+
+    name: str
+    level: Level
+    index: int | None
+    kinds: frozenset[str]
+    annotation: str
+    always_by_position: bool
+    called_directly: bool
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether there are visible calls and each gives it a Python bool or int by position."""
+        plain = bool(self.kinds) and self.kinds <= {"bool", "int"}
+        return plain and self.always_by_position and self.called_directly
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is known to be an array."""
+        return "array" in self.kinds or self.annotation == "array"
+
+
+def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, TracedArgument]:
+    """The parameters that the wrapped function gets as tracers, by name; none where static ones are not known.
+
+    A parameter that the visible calls leave to its default is a plain Python value inside (measured on all versions;
+    only ``nnx.remat`` passes defaults along) and is not among them, nor is one that the function itself looks at
+    with ``isinstance`` or by a function of its own.
+    """
+    known = parameters(model, checkpoint)
+    static = static_names(model, checkpoint, known) if known is not None else None
+    if known is None or static is None:
+        return {}
+    calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
+    looked_at, asked_for_none = _questions(known.function)
+    found = {}
+    for name in (*known.names, *known.keyword_only):
+        given = [one.arguments[name] for _, one in calls if name in one.arguments]
+        left_out = name in known.defaults and not given and not fills_defaults(checkpoint)
+        if name == known.receiver or name in static or name in looked_at or left_out:
+            continue
+        kinds = frozenset(kind for passing in given for kind in _kinds_passed(model, passing))
+        if not given and name in known.defaults:
+            kinds = _kinds_of_default(model, known, name)
+        annotation = _annotated(known.function.model or model, known.function, name)
+        level = _level(checkpoint, kinds, annotation, name in asked_for_none)
+        if level is not Level.NOT:
+            found[name] = TracedArgument(
+                name,
+                level,
+                known.names.index(name) if name in known.names else None,
+                kinds,
+                annotation,
+                all(name in one.arguments and not one.arguments[name].keyword and not one.opened for _, one in calls),
+                not any(call.transformed or call.is_partial for call, _ in calls),
+            )
+    return found
+
+
+def _level(checkpoint: Checkpoint, kinds: frozenset[str], annotation: str, asked_for_none: bool) -> Level:
+    if traces_only_arrays(checkpoint.api):
+        return Level.ARRAY if "array" in kinds or annotation == "array" else Level.MAYBE
+    if kinds & {"bool", "int", "float", "array"}:
+        return Level.ARRAY
+    if kinds and kinds <= {"string", "none"}:
+        return Level.NOT
+    if asked_for_none or annotation == "optional" or "none" in kinds:
+        return Level.MAYBE
+    return Level.ARRAY if annotation else Level.LEAVES
+
+
+def _kinds_passed(model: FileModel, passing: Passing) -> Iterator[str]:
+    value = model.evaluate(passing.node, passing.site.scope, passing.site.block)
+    return (_kind(option) for option in value.options())
+
+
+def _kinds_of_default(model: FileModel, known: Parameters, name: str) -> frozenset[str]:
+    function = known.function.function
+    value = (known.function.model or model).evaluate(known.defaults[name], function.scope, function.block)
+    return frozenset(_kind(option) for option in value.options())
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Literal):
+        return "none" if value.value is None else _KINDS.get(type(value.value).__name__, "unknown")
+    if isinstance(value, Typed):
+        return _KINDS.get(value.type, "unknown")
+    if isinstance(value, CallResult):
+        path = value.path
+        if path.removeprefix("numpy.") in _NUMPY_MAKERS or path.removeprefix("jax.numpy.") in _JAX_MAKERS:
+            return "array"
+        return "array" if gives_array(path) else "unknown"
+    return "unknown"
+
+
+# -- annotations ------------------------------------------------------------------------------------------------------
+
+
+def _annotated(model: FileModel, target: Def, name: str) -> str:
+    arguments = target.function.node.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if argument.arg == name and argument.annotation is not None:
+            return _annotation(model, argument.annotation, target.function.scope, target.function.block)
+    return ""
+
+
+def _annotation(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> str:
+    """"flag", "number" or "array" when it can be nothing else; "none", or "optional" when None is possible; else ""."""
+    if isinstance(node, ast.Constant):
+        return "none" if node.value is None else _WRITTEN_OUT.get(str(node.value), "")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _united([_annotation(model, side, scope, block) for side in (node.left, node.right)])
+    value = model.evaluate(node.value if isinstance(node, ast.Subscript) else node, scope, block)
+    path = value.path if isinstance(value, Symbol) else ""
+    if not isinstance(node, ast.Subscript):
+        return "flag" if path in _FLAGS else "number" if path in _NUMBERS else "array" if path in _ARRAYS else ""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if path == "typing.Optional":
+        return "optional"
+    if path == "typing.Union":
+        return _united([_annotation(model, part, scope, block) for part in parts])
+    if path == "typing.Annotated":
+        return _annotation(model, parts[0], scope, block)
+    is_typed_array = path.startswith("jaxtyping.") and _annotation(model, parts[0], scope, block) == "array"
+    return "array" if is_typed_array else ""
+
+
+def _united(parts: list[str]) -> str:
+    kinds = set(parts)
+    if kinds & {"none", "optional"}:
+        return "optional"
+    return "" if "" in kinds else parts[0] if len(kinds) == 1 else "number"
+
+
+# -- what the function asks itself ------------------------------------------------------------------------------------
+
+
+def _questions(target: Def) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that the function looks at with ``isinstance`` or a predicate, and those that it compares with None."""
+    looked_at: set[str] = set()
+    asked_for_none: set[str] = set()
+    for node in ast.walk(target.function.node):
+        if isinstance(node, ast.Call) and _looks(node):
+            looked_at.update(argument.id for argument in node.args if isinstance(argument, ast.Name))
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
+            if any(isinstance(right, ast.Constant) and right.value is None for right in node.comparators):
+                asked_for_none.add(node.left.id)
+        for test in _tests(node):
+            for call in ast.walk(test):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id not in _HARMLESS:
+                    looked_at.update(argument.id for argument in call.args if isinstance(argument, ast.Name))
+    return frozenset(looked_at), frozenset(asked_for_none)
+
+
+def _looks(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _LOOKING or name.startswith(("is_", "has_")) or "concrete" in name or "tracer" in name.lower()
+
+
+def _tests(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return [node.test]
+    return node.ifs if isinstance(node, ast.comprehension) else []

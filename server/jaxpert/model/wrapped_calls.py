@@ -1,0 +1,192 @@
+"""Where the functions that checkpoints make are called, and what these calls pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxpert.jaxdb.schema import ApiKind
+from jaxpert.model.calls import bind
+from jaxpert.model.transforms import Checkpoint, Parameters, call_site
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Symbol, Value
+from jaxpert.syntax.scopes import CallSite
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrappedCall:
+    """A call of a wrapped function.
+
+    Attributes:
+        self_given: whether ``self`` is given by the way it is called.
+        transformed: whether another transformation stands between, so that arguments may be traced before.
+        skipped: how many leading positional arguments are not the function's.
+        own_keywords: keywords that are not the function's.
+        is_partial: whether this is ``functools.partial(wrapped, …)`` and not a call yet.
+    """
+
+    site: CallSite
+    self_given: bool = False
+    transformed: bool = False
+    skipped: int = 0
+    own_keywords: frozenset[str] = frozenset()
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passing:
+    """An argument of a wrapped call; ``keyword`` when it is passed by name."""
+
+    node: ast.expr
+    site: CallSite
+    keyword: ast.keyword | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """What a call gives to a wrapped function.
+
+    Attributes:
+        arguments: parameter name → argument; also names that only ``**kwargs`` can take.
+        positional: how many arguments JAX counts as positional.
+        opened: whether ``*`` or ``**`` may give more.
+    """
+
+    arguments: dict[str, Passing]
+    positional: int
+    opened: bool
+
+
+def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
+    """Calls, in this file, of the function that ``checkpoint`` makes."""
+    for site, callee in model.callees.calls:
+        if isinstance(callee, Symbol) and callee.path == "functools.partial":
+            yield from _partials(model, checkpoint, site)
+            continue
+        found = _reaches(model, checkpoint, callee)
+        if found is not None:
+            yield WrappedCall(site, self_given=found[0], transformed=found[1])
+    if "wraps_classes" in checkpoint.api.traits:
+        yield from _module_calls(model, checkpoint)
+
+
+def _partials(model: FileModel, checkpoint: Checkpoint, site: CallSite) -> Iterator[WrappedCall]:
+    """``functools.partial(wrapped, …)``, unless it is the wrapper itself that gets options this way."""
+    if not site.node.args or isinstance(site.node.args[0], ast.Starred):
+        return
+    for option in model.evaluate(site.node.args[0], site.scope, site.block).options():
+        found = _reaches(model, checkpoint, option)
+        if found is not None:
+            yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
+
+
+def _module_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
+    """``Module().init(rngs, x)`` and ``Module().apply(variables, x)``."""
+    for tree in model.source.trees():
+        for site in tree.calls:
+            func = site.node.func
+            if not isinstance(func, ast.Attribute) or func.attr not in _MODULE_METHODS:
+                continue
+            if any(keyword.arg == "method" for keyword in site.node.keywords):
+                continue
+            for option in model.evaluate(func.value, site.scope, site.block).options():
+                if _reaches(model, checkpoint, option) is not None:
+                    yield WrappedCall(site, True, skipped=1, own_keywords=_MODULE_METHODS[func.attr])
+
+
+_MODULE_METHODS = {
+    "init": frozenset({"rngs", "mutable", "capture_intermediates"}),
+    "init_with_output": frozenset({"rngs", "mutable", "capture_intermediates"}),
+    "apply": frozenset({"variables", "rngs", "mutable", "capture_intermediates"}),
+}
+
+
+def _reaches(model: FileModel, checkpoint: Checkpoint, callee: Value, depth: int = 0) -> tuple[bool, bool] | None:
+    """Whether calling ``callee`` runs the wrapped function.
+
+    Returns:
+        Whether ``self`` is given already, and whether a transformation such as ``jax.jit`` stands between; None
+        when it does not run it.
+    """
+    target = checkpoint.target
+    if isinstance(callee, CallResult):
+        if isinstance(target, ClassValue):
+            made = callee.callee
+            return (True, False) if isinstance(made, CallResult) and made.call is checkpoint.node else None
+        if callee.call is checkpoint.node:
+            return False, False
+        return _through(model, checkpoint, callee, depth)
+    if not checkpoint.by_decorator:
+        return None
+    if isinstance(callee, Def) and isinstance(target, Def) and callee.function is target.function:
+        return callee.bound, _transformed_outside(checkpoint)
+    if isinstance(callee, Instance):
+        if isinstance(target, ClassValue):
+            return (True, False) if callee.cls.scope is target.scope else None
+        owner = target.owner if isinstance(target, Def) and target.name == "__call__" else None
+        if owner is not None and callee.cls.scope is owner.scope:
+            return True, _transformed_outside(checkpoint)
+    return None
+
+
+def _through(model: FileModel, checkpoint: Checkpoint, made: CallResult, depth: int) -> tuple[bool, bool] | None:
+    """The same for what ``jax.jit(f)`` and ``jax.grad(f)`` make: they pass the arguments on as they are given."""
+    api = model.db.api(made.path)
+    if api is None or api.kind is not ApiKind.TRANSFORM or depth > 4 or made.site is None:
+        return None
+    if not {"compiles", "differentiates"} & api.traits or {"applies", "maps"} & api.traits:
+        return None
+    call = bind(made.model or model, call_site(made.site, made.call), made.callee)
+    fun = call.role("fun") if call is not None else None
+    if fun is None:
+        return None
+    for option in fun.value.options():
+        found = _reaches(model, checkpoint, option, depth + 1)
+        if found is not None:
+            return found[0], found[1] or "compiles" in api.traits
+    return None
+
+
+def _transformed_outside(checkpoint: Checkpoint) -> bool:
+    """Whether another decorator stands above the checkpoint's."""
+    assert isinstance(checkpoint.target, Def)
+    decorators = getattr(checkpoint.target.function.node, "decorator_list", ())
+    outer = decorators[: decorators.index(checkpoint.node)] if checkpoint.node in decorators else ()
+    return any(ast.unparse(decorator) not in ("staticmethod", "classmethod") for decorator in outer)
+
+
+def passed(known: Parameters, call: WrappedCall) -> Passed:
+    """Which parameters ``call`` gives, and how."""
+    node, site = call.site.node, call.site
+    written = node.args[call.skipped :]
+    stars = [index for index, argument in enumerate(written) if isinstance(argument, ast.Starred)]
+    opened = bool(stars) or any(keyword.arg is None for keyword in node.keywords)
+    written = written[: stars[0]] if stars else written
+    names = list(known.names)
+    start = 0
+    if known.receiver and known.names[:1] == (known.receiver,):  # index 0 counts it
+        start = 1 if call.self_given else 0
+    elif known.receiver and not call.self_given:  # it is passed, but not counted
+        written = written[1:]
+    arguments = {name: Passing(argument, site) for name, argument in zip(names[start:], written)}
+    for keyword in node.keywords:
+        if keyword.arg is not None and keyword.arg not in call.own_keywords:
+            arguments[keyword.arg] = Passing(keyword.value, site, keyword)
+    return Passed(arguments, start + len(written), opened)
+
+
+def called_checkpoints(model: FileModel) -> tuple[Checkpoint, ...]:
+    """The checkpoints of this file, and those of the workspace's other files whose functions it calls."""
+    found = {id(checkpoint): checkpoint for checkpoint in model.checkpoints}
+    for _, callee in model.callees.calls:
+        owner = callee.model
+        if owner is None or owner is model or not isinstance(callee, (CallResult, Def, Instance)):
+            continue
+        for checkpoint in owner.checkpoints:
+            if _reaches(model, checkpoint, callee) is not None:
+                found[id(checkpoint)] = checkpoint
+    return tuple(found.values())

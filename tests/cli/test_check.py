@@ -1,0 +1,446 @@
+"""``jaxpert check``: every option, every exit code, and what happens to files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jaxpert.__main__ import main
+from jaxpert.text.decoding import SourceText
+from tests.cli.samples import CALLED, FALLS_THROUGH, MISSPELT, notebook_of
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs ``jaxpert check`` in an empty folder with a configuration that fixes the JAX version."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (tmp_path / "jaxpert.toml").write_text('jax-version = "0.10.2"\n')
+
+    def invoke(*arguments: str, stdin: str | bytes | None = None, **environment: str) -> Result:
+        return CliRunner().invoke(main, ["check", *arguments], input=stdin, env=environment)
+
+    return invoke
+
+
+def write(name: str, text: str | bytes) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# -- exit codes and what is printed -----------------------------------------------------------------------------------
+
+
+def test_clean_is_one_line_and_0(run: Run) -> None:
+    write("a.py", "import jax\n")
+    result = run()
+    assert (result.exit_code, result.stdout) == (0, "No problems found in 1 file (JAX 0.10.2, as set).\n")
+
+
+def test_findings_exit_with_1(run: Run) -> None:
+    write("pkg/a.py", FALLS_THROUGH)
+    write("pkg/b.py", "import jax\n")
+    result = run()
+    assert result.exit_code == 1
+    assert result.stdout.startswith("pkg/a.py:5:5  error  JXP202 policy-falls-through\n\n")
+    last = result.stdout.splitlines()[-1]
+    assert last == "Found 1 error in 1 of 2 files (JAX 0.10.2, as set). 1 can be fixed: jaxpert check --fix"
+    assert result.stderr == ""
+
+
+def test_the_advice_repeats_the_paths(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    assert run("a.py").stdout.endswith("jaxpert check --fix a.py\n")
+
+
+def test_exit_zero(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    assert run("--exit-zero").exit_code == 0
+    assert run("--exit-zero", "missing.py").exit_code == 2
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_checked(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("latin.py", "x = 'é'\n".encode("latin-1"))
+    write("binary.py", b"\0\1")
+    result = run("missing.py", "a.py", "latin.py", "binary.py")
+    assert result.exit_code == 2
+    assert "JXP202" in result.stdout
+    assert result.stderr.splitlines() == [
+        "jaxpert: missing.py: no such file",
+        "jaxpert: latin.py: not utf-8: byte 0xe9 on line 1; save it as UTF-8 or give it a coding line (PEP 263)",
+        "jaxpert: binary.py: binary: null byte on line 1",
+    ]
+
+
+def test_no_files_at_all_is_said(run: Run) -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stderr == "jaxpert: no Python file or notebook found in .\n"
+
+
+def test_a_crash_costs_one_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.py", FALLS_THROUGH)
+    monkeypatch.delenv("JAXPERT_CRASH", raising=False)
+    monkeypatch.setattr("jaxpert.cli.checking.analyze", lambda snapshot: 1 / 0)
+    result = run()
+    assert result.exit_code == 2
+    assert result.stderr == "jaxpert: a.py: internal error: ZeroDivisionError: division by zero\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--unsafe-fixes"], "--unsafe-fixes needs --fix or --diff"),
+        (["--diff", "--output-format", "json"], "--diff prints a diff, not json"),
+        (["--stdin-filename", "a.py"], "--stdin-filename needs `-`"),
+        (["-", "a.py"], "`-` cannot be checked together with other paths"),
+        (["--select", "JXP2,policy-fals-through"], "did you mean `policy-falls-through`?"),
+        (["--ignore", "E501"], "there is no rule `E501`"),
+        (["--jax-version", "new"], "`new` is not a version"),
+        (["--jobs", "0"], "'--jobs'"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage_exits_with_2(run: Run, arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+# -- configuration ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        ([], ["JXP202", "JXP207"]),
+        (["--select", "JXP202"], ["JXP202"]),
+        (["--select", "policy-called"], ["JXP207"]),
+        (["--select", "JXP2"], ["JXP202", "JXP207"]),
+        (["--select", "JXP202, policy-called"], ["JXP202", "JXP207"]),
+        (["--select", "JXP202", "--select", "JXP207"], ["JXP202", "JXP207"]),
+        (["--ignore", "JXP202"], ["JXP207"]),
+        (["--select", "JXP2", "--ignore", "policy-called"], ["JXP202"]),
+        (["--select", "JXP3"], []),
+    ],
+)
+def test_selection(run: Run, arguments: list[str], codes: list[str]) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("b.py", CALLED)
+    result = run("--output-format", "json", *arguments)
+    assert [finding["code"] for finding in json.loads(result.stdout)] == codes
+    assert result.exit_code == (1 if codes else 0)
+
+
+def test_the_nearest_configuration_counts(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("sub/pyproject.toml", '[tool.jaxpert]\nignore = ["JXP202"]\njax-version = "0.7.2"\n')
+    write("sub/b.py", FALLS_THROUGH)
+    findings = json.loads(run("--output-format", "json").stdout)
+    assert [Path(finding["filename"]).name for finding in findings] == ["a.py"]
+
+
+def test_a_broken_configuration_is_one_message(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("jaxpert.toml", 'selct = ["JXP2"]\n')
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "jaxpert: jaxpert.toml:1:1: there is no option `selct`; did you mean `select`?\n"
+
+
+def test_a_broken_configuration_further_down_does_not_stop_the_rest(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("sub/jaxpert.toml", 'jax-version = 0.7\n')
+    write("sub/b.py", "import jax\n")
+    write("sub/c.py", "import jax\n")
+    result = run()
+    assert result.exit_code == 2
+    assert "JXP202" in result.stdout
+    assert result.stderr.count("sub/jaxpert.toml:1:15: ") == 1
+
+
+def test_jax_version_wins_over_the_configuration(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    assert "AssertionError" in run("--jax-version", "0.6.2").stdout
+    assert "TypeError" in run("--jax-version", "0.7.2").stdout
+
+
+def test_show_config(run: Run) -> None:
+    write("pyproject.toml", "[tool.jaxpert]\nignore = ['JXP2']\n")
+    result = run("--show-config", "--select", "JXP202")
+    assert result.exit_code == 0
+    assert f"from {Path.cwd() / 'jaxpert.toml'}" in result.stdout
+    assert 'select = ["JXP202"]\n' in result.stdout
+    assert 'jax-version = "0.10.2"\n' in result.stdout
+    assert result.stdout.endswith("# rules: JXP202\n")
+
+
+def test_verbose_says_which_jax_from_where_and_how_long(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    result = run("-v")
+    assert "jaxpert: JAX 0.10.2, as set\n" in result.stderr
+    assert re.search(r"1 files, \d+ lines in [\d.]+ s", result.stderr)
+    assert "a.py\n" in result.stderr
+
+
+def test_statistics(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("b.py", FALLS_THROUGH + CALLED.partition("\n")[2])
+    text = run("--statistics").stdout
+    assert "2  JXP202  policy-falls-through  error        2 fixable\n1  JXP207  policy-called" in text
+    result = run("--statistics", "--output-format", "json")
+    assert len(json.loads(result.stdout)) == 3
+    assert "2  JXP202" in result.stderr
+
+
+# -- standard input ---------------------------------------------------------------------------------------------------
+
+
+def test_standard_input(run: Run) -> None:
+    result = run("-", "--stdin-filename", "pkg/new.py", stdin=FALLS_THROUGH)
+    assert result.exit_code == 1
+    assert result.stdout.startswith("pkg/new.py:5:5  error")
+    assert not Path("pkg").exists()
+
+
+def test_standard_input_fixed_comes_out(run: Run) -> None:
+    result = run("-", "--fix", stdin=FALLS_THROUGH)
+    assert result.exit_code == 0
+    assert result.stdout == FALLS_THROUGH.replace("return True\n", "return True\n    return False\n")
+    assert result.stderr == "Fixed 1. No problems found in 1 file (JAX 0.10.2, as set).\n"
+
+
+def test_standard_input_without_anything_to_fix_comes_out_unchanged(run: Run) -> None:
+    content = b"\xef\xbb\xbfimport jax\r\n"
+    result = run("-", "--fix", stdin=content)
+    assert result.stdout_bytes == content
+
+
+def test_standard_input_diff(run: Run) -> None:
+    result = run("-", "--diff", stdin=FALLS_THROUGH)
+    assert result.exit_code == 1
+    assert "\n+    return False\n" in result.stdout
+
+
+def test_standard_input_that_is_no_text(run: Run) -> None:
+    result = run("-", stdin=b"\0")
+    assert result.exit_code == 2
+    assert "stdin.py: binary" in result.stderr
+
+
+# -- fixing -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("prefix", "head"),
+    [(b"", ""), (b"\xef\xbb\xbf", "# \u65e5\u672c\n"), (b"", "# coding: latin-1\n# caf\xe9\n")],
+    ids=["plain", "byte order mark", "coding line"],
+)
+def test_fix_changes_only_what_is_wrong(run: Run, prefix: bytes, head: str, line_end: str) -> None:
+    def content(text: str) -> bytes:
+        return prefix + (head + text).replace("\n", line_end).encode("latin-1" if "latin" in head else "utf-8")
+
+    path = write("a.py", content(FALLS_THROUGH))
+    result = run("--fix")
+    assert (result.exit_code, result.stdout) == (0, "Fixed 1. No problems found in 1 file (JAX 0.10.2, as set).\n")
+    assert path.read_bytes() == content(FALLS_THROUGH.replace("return True\n", "return True\n    return False\n"))
+    assert run().exit_code == 0
+
+
+def test_fix_keeps_permissions_and_links(run: Run) -> None:
+    target = write("real/a.py", FALLS_THROUGH)
+    target.chmod(0o754)
+    link = Path("link.py")
+    link.symlink_to(target)
+    assert run("--fix", "link.py").exit_code == 0
+    assert link.is_symlink()
+    assert "return False" in target.read_text()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o754
+    assert sorted(os.listdir("real")) == ["a.py"]
+
+
+def test_unsafe_fixes_are_applied_only_when_asked_for(run: Run) -> None:
+    path = write("a.py", MISSPELT)
+    assert "1 can be fixed after a look: jaxpert check --fix --unsafe-fixes" in run("--fix").stdout
+    assert path.read_text() == MISSPELT
+    assert run("--fix", "--unsafe-fixes").exit_code == 0
+    assert path.read_text() == MISSPELT.replace("atn_out", "attn_out")
+
+
+def test_fix_reports_what_is_left(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    write("b.py", MISSPELT)
+    result = run("--fix", "--output-format", "json")
+    assert result.exit_code == 1
+    assert [finding["code"] for finding in json.loads(result.stdout)] == ["JXP301"]
+
+
+def test_a_file_that_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, data: bytes) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("jaxpert.cli.check.write_source", refuse)
+    path = write("a.py", FALLS_THROUGH)
+    result = run("--fix")
+    assert result.exit_code == 2
+    assert result.stderr == "jaxpert: a.py: not written: Permission denied\n"
+    assert path.read_text() == FALLS_THROUGH
+
+
+def test_a_fix_that_the_encoding_lacks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: SourceText, text: str) -> bytes:
+        raise UnicodeEncodeError("latin-1", "日", 0, 1, "ordinal not in range(256)")
+
+    monkeypatch.setattr(SourceText, "encode", refuse)
+    path = write("a.py", FALLS_THROUGH)
+    result = run("--fix")
+    assert result.exit_code == 2
+    assert result.stderr == "jaxpert: a.py: not fixed: latin-1 has no '日'\n"
+    assert "JXP202" in result.stdout
+    assert path.read_text() == FALLS_THROUGH
+
+
+def test_diff_writes_nothing(run: Run) -> None:
+    path = write("a.py", FALLS_THROUGH)
+    write("b.py", "import jax\n")
+    result = run("--diff")
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "--- a.py\n+++ a.py\n@@ -4,6 +4,7 @@\n def keep_dots(prim, *avals, **params):\n"
+        '     if prim.name == "dot_general":\n         return True\n+    return False\n \n \n block = '
+        "jax.checkpoint(lambda x: x, policy=keep_dots)\n"
+    )
+    assert result.stderr == "jaxpert: --fix would fix 1 in 1 of 2 files; nothing is written\n"
+    assert path.read_text() == FALLS_THROUGH
+    assert run("--diff", "--exit-zero").exit_code == 0
+
+
+def test_diff_of_nothing(run: Run) -> None:
+    write("a.py", MISSPELT)
+    result = run("--diff")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_diff_marks_a_missing_line_end(run: Run) -> None:
+    write("a.py", FALLS_THROUGH.removesuffix("\n"))
+    assert "policy=keep_dots)\n\\ No newline at end of file\n" in run("--diff").stdout
+
+
+# -- notebooks --------------------------------------------------------------------------------------------------------
+
+
+def test_notebook(run: Run) -> None:
+    head, block = FALLS_THROUGH.split("block = ")
+    write("a.ipynb", notebook_of("%matplotlib inline\n", head, "block = " + block))
+    result = run("--output-format", "json")
+    (finding,) = json.loads(result.stdout)
+    assert finding["cell"] == 2
+    assert finding["location"] == {"row": 5, "column": 5}
+    text = run().stdout
+    assert text.startswith("a.ipynb:cell 2:5:5  error")
+    assert "  a.ipynb:cell 3:1:" in text
+    fixed = run("--fix")
+    assert fixed.exit_code == 0
+    assert Path("a.ipynb").read_text() == notebook_of(
+        "%matplotlib inline\n", head.replace("return True\n", "return True\n    return False\n"), "block = " + block
+    )
+
+
+def test_notebook_diff(run: Run) -> None:
+    write("a.ipynb", notebook_of(FALLS_THROUGH))
+    result = run("--diff")
+    assert result.exit_code == 1
+    assert '+    "    return False\\n",' in result.stdout.replace("     ", "    ")
+
+
+def test_a_broken_notebook_is_named(run: Run) -> None:
+    write("a.ipynb", "{")
+    result = run()
+    assert result.exit_code == 2
+    assert result.stderr.startswith("jaxpert: a.ipynb: not JSON")
+
+
+# -- processes, pipes, terminals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "sarif", "github"])
+def test_any_number_of_processes_says_the_same(run: Run, output_format: str) -> None:
+    for number in range(30):
+        write(f"pkg/m{number:02}.py", [FALLS_THROUGH, MISSPELT, CALLED, "import jax\n"][number % 4])
+    write("pkg/latin.py", b"\xff")
+    arguments = ("--output-format", output_format, "pkg", "missing.py")
+    one, *others = (run(*arguments, "--jobs", jobs) for jobs in ("1", "2", "3"))
+    assert one.exit_code == 2
+    assert one.stdout.count("JXP202") >= 8
+    for other in others:
+        assert (other.exit_code, other.stdout, other.stderr) == (one.exit_code, one.stdout, one.stderr)
+
+
+def test_any_number_of_processes_fixes_the_same(run: Run) -> None:
+    outcomes = []
+    for jobs in ("1", "3"):
+        paths = [write(f"pkg/m{n}.py", [FALLS_THROUGH, MISSPELT][n % 2]) for n in range(8)]
+        result = run("--fix", "--unsafe-fixes", "--jobs", jobs)
+        outcomes.append((result.exit_code, result.stdout, [path.read_text() for path in paths]))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][1].startswith("Fixed 8. ")
+
+
+def command(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "jaxpert", "check", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize("output_format", ["text", "json"])
+def test_a_closed_pipe_is_no_traceback(run: Run, output_format: str) -> None:
+    write("a.py", "\n".join(FALLS_THROUGH.replace("keep_dots", f"keep_{n}") for n in range(400)))
+    process = command("a.py", "--output-format", output_format)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.read(1)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait()
+
+
+def test_a_narrow_encoding_is_no_traceback(run: Run) -> None:
+    write("a.py", FALLS_THROUGH.replace("keep_dots", "mäßig_日本"))
+    process = command("a.py", env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    out, error = process.communicate()
+    assert (process.returncode, error) == (1, b"")
+    assert rb"m\xe4\xdfig_\u65e5\u672c" in out
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colour_only_where_it_is_wanted(run: Run, environment: dict[str, str], colored: bool) -> None:
+    write("a.py", FALLS_THROUGH)
+    monkeypatched = {"TERM": "xterm", "NO_COLOR": "", "FORCE_COLOR": ""} | environment
+    assert ("\x1b[" in run(**monkeypatched).stdout) is colored
+
+
+def test_columns_wrap_even_in_a_pipe(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    rows = run(COLUMNS="60").stdout.splitlines()[1:-1]
+    assert max(map(len, rows)) <= 60

@@ -1,0 +1,68 @@
+"""What hovers say, as Markdown and as plain text."""
+
+import pytest
+from packaging.version import Version
+
+from jaxpert.ide.hover import Code, Hover, Link, Prose, api_blocks, signature_text, to_markdown, to_plain_text
+from jaxpert.jaxdb.schema import Api, ApiKind, Parameter, Signature, VersionNote
+from jaxpert.text.lines import Position, Range
+
+SOMEWHERE = Range(Position(0, 0), Position(0, 1))
+
+
+def signature(*parameters: str) -> Signature:
+    """A signature from "kind name" or "kind name=default"."""
+    made = []
+    for text in parameters:
+        kind, _, rest = text.partition(" ")
+        name, _, default = rest.partition("=")
+        made.append(Parameter(name, kind, default or None))
+    return Signature(tuple(made), Version("0.4.30"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ([], "()"),
+        (["positional_only f"], "(f, /)"),
+        (["positional_only f", "positional_or_keyword x=1"], "(f, /, x=1)"),
+        (["positional_or_keyword f", "keyword_only p=None", "keyword_only q"], "(f, *, p=None, q)"),
+        (["var_positional names", "keyword_only p", "var_keyword kw"], "(*names, p, **kw)"),
+        (["positional_only f", "keyword_only p"], "(f, /, *, p)"),
+    ],
+)
+def test_signatures_are_written_as_python_writes_them(parameters, text):
+    assert signature_text(signature(*parameters)) == text
+
+
+CHECKPOINT = Api(
+    name="jax.checkpoint",
+    library="jax",
+    kind=ApiKind.CHECKPOINT,
+    paths=("jax.checkpoint", "jax.remat"),
+    signatures=(signature("positional_or_keyword fun", "keyword_only policy=None"),),
+    summary="Recompute `fun`'s values on the backward pass.",
+    notes=(VersionNote("0.11", "removed", "`concrete`"), VersionNote("any", "note", "Nothing."), VersionNote("0.5", "added", "")),
+    url="https://example.org/checkpoint",
+    example="f = jax.checkpoint(f)\n",
+)
+
+
+def test_an_api_is_shown_with_signature_version_notes_example_and_page():
+    assert to_markdown(Hover(SOMEWHERE, tuple(api_blocks(CHECKPOINT, Version("0.12.0"))))) == (
+        "**`jax.checkpoint`**`(fun, *, policy=None)` · checkpoint · JAX 0.12.0\n\n"
+        "Recompute `fun`'s values on the backward pass.\n\n"
+        "- **0.11** removed: `concrete`\n- Nothing.\n- **0.5** added\n\n"
+        "```python\nf = jax.checkpoint(f)\n```\n\n"
+        "[Documentation ↗](https://example.org/checkpoint)"
+    )
+
+
+def test_an_api_that_the_version_lacks_says_so():
+    blocks = api_blocks(CHECKPOINT, Version("0.4.30"), exists=False)
+    assert Prose("**Not in JAX 0.4.30.**") in blocks
+
+
+def test_plain_text_has_no_markup_and_keeps_the_code():
+    hover = Hover(SOMEWHERE, (Prose("**`f_*x*`** *is* 2*3 and `a**b`"), Code("x = 1\ny = 2"), Link("More", "https://x")))
+    assert to_plain_text(hover) == "f_*x* is 2*3 and a**b\n\n    x = 1\n    y = 2\n\nMore: https://x"
