@@ -32,6 +32,7 @@ class Project:
         x64: bool = False,
     ) -> None:
         self.root = root
+        root.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             file = root / name
             file.parent.mkdir(parents=True, exist_ok=True)

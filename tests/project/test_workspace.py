@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxpert.model.values import Value
 from jaxpert.project import workspace as workspace_module
 from jaxpert.project.workspace import Overrides, Snapshot, Workspace
 from jaxpert.syntax.notebook import NotebookMap
@@ -38,8 +39,14 @@ def project(root: Path, files: Mapping[str, str], config: str = "", **more: obje
 
 def learned(snapshot: Snapshot) -> object:
     """Something that depends on the file and on what it imports."""
-    checkpoints = [(repr(it.call.role("policy").value), repr(it.target)) for it in snapshot.model.checkpoints]  # type: ignore[union-attr]
-    return checkpoints, snapshot.model.project_names.known()
+    model = snapshot.model
+    policies = [_told(option) for use in model.policy_uses for option in use.value.options()]
+    return policies, [_told(it.target) for it in model.checkpoints if it.target], model.project_names.known()
+
+
+def _told(value: Value) -> tuple[str, ...]:
+    written = value.model.text_of(value.site.node) if value.model and value.site else ""
+    return type(value).__name__, getattr(value, "path", ""), written
 
 
 # -- buffers and disk -------------------------------------------------------------------------------------------------
@@ -221,6 +228,18 @@ def test_a_module_that_comes_and_goes(tmp_path: Path) -> None:
     assert not seen()
 
 
+def test_what_is_no_longer_imported_no_longer_counts(tmp_path: Path) -> None:
+    workspace = project(tmp_path, CHAIN)
+    for name in ("a.py", "b.py"):
+        workspace.open(tmp_path / name, CHAIN[name])
+    learned(workspace.snapshot(tmp_path / "a.py"))
+    workspace.replace(tmp_path / "a.py", "import jax\ng = jax.checkpoint(len)\n")
+    learned(workspace.snapshot(tmp_path / "a.py"))
+    workspace.edit(tmp_path / "b.py", range_at(0, 0, 0, 0), "x = 1\n")
+    model = workspace.snapshot(tmp_path / "a.py").model
+    assert workspace.snapshot(tmp_path / "a.py").model is model
+
+
 def test_a_circle_of_imports(tmp_path: Path) -> None:
     files = {"a.py": "import jax\nfrom b import P\nf = jax.checkpoint(len, policy=P)\nQ = 1\n"}
     files["b.py"] = "import jax, a\nfrom a import Q\nP = jax.checkpoint_policies.dots_saveable\n"
@@ -247,18 +266,18 @@ def test_trees_that_nobody_needs_are_dropped(tmp_path: Path, monkeypatch: pytest
 
 LINES = {
     "a.py": ["import jax", "import b", "from b import P", "from c import P", "f = jax.checkpoint(len, policy=P)", "P = b.P"],
-    "b.py": ["import jax", "from c import P", "P = jax.checkpoint_policies.dots_saveable", "import a", "P = f(", "def P(): pass"],
+    "b.py": ["import jax", "from c import P", "P = jax.checkpoint_policies.dots_saveable", "import a", "def P(): pass", "P = f("],
     "c.py": ["import jax", "P = make()", "def make():", "    return jax.checkpoint_policies.everything_saveable", "from b import P"],
 }
 EDITS = st.lists(st.tuples(st.sampled_from(sorted(LINES)), st.integers(0, 5), st.integers(0, 5), st.booleans()), max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(EDITS)
 def test_after_any_edits_the_same_is_known_as_at_the_start(edits: list[tuple[str, int, int, bool]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        texts = {name: "".join(f"{line}\n" for line in lines) for name, lines in LINES.items()}
+        texts = {name: "".join(f"{line}\n" for line in lines[:5]) for name, lines in LINES.items()}
         workspace = project(root, texts)
         for name, text in texts.items():
             workspace.open(root / name, text)
@@ -274,8 +293,8 @@ def test_after_any_edits_the_same_is_known_as_at_the_start(edits: list[tuple[str
         for name, text in texts.items():
             workspace.source(root / name).reconcile()
             fresh.open(root / name, text)
-        for name in texts:
-            if fresh.source(root / name).problem is None:
+        if all(fresh.source(root / name).problem is None for name in texts):
+            for name in texts:
                 assert learned(workspace.snapshot(root / name)) == learned(fresh.snapshot(root / name))
 
 
@@ -292,7 +311,6 @@ def test_names_of_the_whole_project(tmp_path: Path) -> None:
     workspace = project(tmp_path, files)
     (tmp_path / "loop").symlink_to(".")
     assert names(workspace, tmp_path / "a.py") == {"b"}
-    model = workspace.snapshot(tmp_path / "a.py").model
     workspace.open(tmp_path / "pkg/b.py", TAG.format("unsaved"))
     assert names(workspace, tmp_path / "a.py") == {"unsaved"}
     workspace.open(tmp_path / "new.py", TAG.format("new"))
@@ -303,16 +321,16 @@ def test_names_of_the_whole_project(tmp_path: Path) -> None:
     write(tmp_path, {"f.py": TAG.format("f"), "pkg/b.py": "x\n"})
     workspace.files_changed([tmp_path / "f.py", tmp_path / "pkg/b.py"])
     assert names(workspace, tmp_path / "a.py") == {"f"}
-    assert model.lookup("f") is None  # a snapshot does not change
 
 
 def test_names_of_files_in_no_project(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "import helper\nhelper.x()\n" + USE.format("x"), "b.py": TAG.format("b")})
-    write(tmp_path, {"helper.py": TAG.format("h") + "def x(): pass\n", "other.py": TAG.format("o")})
+    write(tmp_path, {"a.py": "import helper\n" + USE.format("x"), "b.py": TAG.format("b")})
+    write(tmp_path, {"helper.py": "from sub import more\n" + TAG.format("h"), "other.py": TAG.format("o")})
+    write(tmp_path, {"sub/__init__.py": "", "sub/more.py": "def f():\n  from . import sub\n" + TAG.format("m")})
     given = [tmp_path / "a.py", tmp_path / "b.py"]
-    assert names(Workspace([tmp_path], KNOWN, files=given), tmp_path / "a.py") == {"b", "h"}
-    assert names(Workspace([], KNOWN), tmp_path / "a.py") == {"h"}
-    assert names(Workspace([tmp_path], KNOWN), tmp_path / "a.py") == {"b", "h", "o"}  # the folder is what is worked on
+    assert names(Workspace([tmp_path], KNOWN, files=given), tmp_path / "a.py") == {"b", "h", "m"}
+    assert names(Workspace([], KNOWN), tmp_path / "a.py") == {"h", "m"}
+    assert names(Workspace([tmp_path], KNOWN), tmp_path / "a.py") == {"b", "h", "m", "o"}  # the folder is what is worked on
 
 
 def test_the_home_folder_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,16 +70,15 @@ def _without_place(message: str) -> str:
     return _INSTALLED_AT.sub("", message)[:300]
 
 
-def is_claimed(example: Example, version: Version) -> bool:
-    """Whether the proof says anything about this JAX: not about versions before ``since``."""
-    return Version(example.proof.since) <= version
+def is_claimed(example: Example, version: Version, remat3: bool) -> bool:
+    """Whether the proof says anything about this JAX: not before ``since``, nor with remat3 unless it says so."""
+    return Version(example.proof.since) <= version and (example.proof.remat3 or not remat3)
 
 
 def must_hold(example: Example, version: Version, remat3: bool) -> bool:
     """Whether the proof says that the bad program misbehaves on this JAX."""
-    proof = example.proof
-    is_over = bool(proof.until) and version >= Version(proof.until)
-    return is_claimed(example, version) and not is_over and (proof.remat3 or not remat3)
+    until = example.proof.until
+    return is_claimed(example, version, remat3) and not (until and version >= Version(until))
 
 
 def holds(example: Example, bad: Outcome) -> bool:

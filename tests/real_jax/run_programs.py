@@ -25,7 +25,7 @@ from pathlib import Path
 
 SECONDS_FOR_ONE_PROGRAM = 60
 _DIFFERENTIATION = {"grad", "value_and_grad", "vjp", "jvp", "linearize", "jacrev", "jacfwd", "jacobian", "hessian"}
-_CHECKPOINT = {"checkpoint", "remat"}
+_DECORATING = ("checkpoint", "remat", "save_", "offload_")
 
 
 def stage_of(program: str, error: BaseException, names: dict) -> str:
@@ -33,7 +33,7 @@ def stage_of(program: str, error: BaseException, names: dict) -> str:
 
     A program may say so itself by setting ``STAGE`` before each step. Else it is read off the top-level
     statement that failed: one that differentiates is "grad"; a definition, or a statement whose last call is to
-    ``checkpoint`` itself, is "decorate"; any other is "call".
+    ``checkpoint`` itself or makes a policy, is "decorate"; any other is "call".
     """
     if "STAGE" in names:
         return str(names["STAGE"])
@@ -52,7 +52,8 @@ def _stage_of_statement(statement: ast.stmt) -> str:
     if {_last_name(node) for node in ast.walk(statement)} & _DIFFERENTIATION:
         return "grad"
     value = getattr(statement, "value", None)
-    return "decorate" if isinstance(value, ast.Call) and _last_name(value.func) in _CHECKPOINT else "call"
+    called = _last_name(value.func) if isinstance(value, ast.Call) else ""
+    return "decorate" if called.startswith(_DECORATING) else "call"
 
 
 def _last_name(node: ast.AST) -> str:

@@ -69,7 +69,7 @@ def _expected_at(model: FileModel, position: Position, finding: Finding) -> bool
         return False
     if model.is_dead(site.block) or guards.leaves_before(model, site.node, site.block):  # type: ignore[arg-type]
         return True
-    return guards.expects_failure(model, site.block, finding.exceptions)
+    return guards.expects_failure(model, site.node, site.block, finding.exceptions)
 
 
 def _unique(findings: list[Finding]) -> list[Finding]:

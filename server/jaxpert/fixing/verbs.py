@@ -88,6 +88,21 @@ def wrap_in_list(lines: Lines, area: Range) -> Edits | None:
     return _reshape(lines, area, lambda node: ast.List([node], ast.Load()), _surround(area, around))
 
 
+def remove_element(lines: Lines, element: Range) -> Edits | None:
+    """Take an element out of the list, tuple or set literal around it; None for the only one of a set."""
+    passage, node = expression_at(lines, element) or (None, None)
+    for literal in ast.walk(passage.tree) if passage else ():
+        if passage and node and isinstance(literal, (ast.List, ast.Tuple, ast.Set)) and node in literal.elts:
+            area, place = passage.range_of(literal), literal.elts.index(node)
+            found = items_of(literal, passage.text_of(area))
+            del literal.elts[place]
+            ways = list(items.removed(found, place)) if found else []
+            if found and isinstance(literal, ast.Tuple) and len(literal.elts) == 1:
+                ways = [[*way, Splice(found.close, found.close, ",")] for way in ways] + ways
+            return confirmed(passage, (_edits(area.start, passage.text_of(area), way) for way in ways))
+    return None
+
+
 def wrap_results(lines: Lines, area: Range, function: str) -> Edits | None:
     """Wrap what a lambda or ``def`` returns in a call of ``function``; None when it returns nothing."""
     passage, node = function_at(lines, area) or (None, None)

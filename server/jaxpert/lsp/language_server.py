@@ -119,8 +119,8 @@ class JaxpertServer(LanguageServer):
         def done(future: Any) -> None:
             if future.cancelled():
                 return
-            if (error := future.exception()) is not None:
-                logger.info("the client refuses %s: %s", method, error)
+            if (refusal := future.exception()) is not None:
+                logger.info("the client refuses %s: %s", method, refusal)
             elif answered is not None:
                 try:
                     answered(future.result())
@@ -153,7 +153,7 @@ class JaxpertServer(LanguageServer):
         """The event loop is about to end."""
         if self.session is not None:
             self.session.end()
-        self.shutdown()
+        self.shutdown()  # type: ignore[no-untyped-call]
 
 
 class ClientLog(logging.Handler):

@@ -129,6 +129,7 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": error})
 
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *args: Any) -> None:
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
         """End the process: code 0 after a shutdown request, else 1."""
-        self._server.stop(0 if self._shutdown else 1)
+        server: Any = self._server
+        server.stop(0 if self._shutdown else 1)

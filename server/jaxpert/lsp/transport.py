@@ -133,7 +133,7 @@ async def _serve_tcp(server: JaxpertServer, host: str, port: int) -> int:
     server.log(f"waiting for a client at {listener.sockets[0].getsockname()}")
     reader, writer = await client
     listener.close()
-    server.protocol.set_writer(writer)  # type: ignore[arg-type]
+    server.protocol.set_writer(writer)
 
     async def read(take: Take, end: End) -> None:
         with contextlib.suppress(ConnectionError):

@@ -11,6 +11,7 @@ from jaxpert.model.operators import is_callable, is_instance, looked_up
 from jaxpert.model.paths import ends_of
 from jaxpert.model.texts import text_method
 from jaxpert.model.values import (
+    PRIMITIVE_PARAMETERS,
     UNKNOWN,
     CallResult,
     ClassValue,
@@ -215,6 +216,11 @@ def _method(
         if len(node.args) > 1:
             default = evaluator.evaluate(node.args[1], scope, block, frame)
         return looked_up(base, evaluator.evaluate(node.args[0], scope, block, frame), default)
+    if isinstance(base, Typed) and base.type == PRIMITIVE_PARAMETERS and func.attr == "get" and node.args:
+        missing: Value = Literal(None, site=site, model=evaluator.model)
+        if len(node.args) > 1:
+            missing = evaluator.evaluate(node.args[1], scope, block, frame)
+        return choice([UNKNOWN, missing])
     if isinstance(base, Table) and func.attr in ("values", "keys", "items"):
         picked: tuple[Value, ...]
         if func.attr == "items":

@@ -7,7 +7,7 @@ be decided makes both its arms doubtful, and doubtful code is not reported.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
@@ -221,41 +221,53 @@ def _stops(body: list[ast.stmt]) -> bool:
         ast.unparse(last.value.func).rpartition(".")[2] in ("skip", "skipTest", "exit")
 
 
-def expects_failure(model: FileModel, block: Block, exceptions: Iterable[str]) -> bool:
-    """Whether code in ``block`` is written to meet one of ``exceptions``.
+def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptions: Iterable[str]) -> bool:
+    """Whether ``statement``, which stands in ``block``, is written to meet one of ``exceptions``.
 
-    That is so inside ``pytest.raises``/``assertRaises…`` or a ``try`` that catches it, and anywhere in a function
-    that holds such a block: a test builds the faulty object first and triggers the failure inside the block.
+    That is so inside ``pytest.raises``, ``assertRaises…`` or a ``try`` that catches it; when such a block in the same
+    function or module uses what the statement makes; and anywhere in a test that holds a ``raises`` block.
     """
     wanted = set(exceptions)
     if not wanted:
         return False
-    for inner in block.enclosing():
-        if _expecting(inner, wanted):
-            return True
+    if any(_expecting(inner, wanted) for inner in block.enclosing()):
+        return True
+    outermost = block
     function: Block | None = None
-    for inner in block.enclosing():  # the outermost function around: the whole test
+    for inner in block.enclosing():
+        outermost = inner
         if isinstance(inner.owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
             function = inner
-    if function is None:
+    around = function or outermost
+    trees = [around.tree] if function is not None else model.source.trees()
+    inside = [(s, b) for tree in trees for s, b in tree.block_of.items() if around in tuple(b.enclosing()) or function is None]
+    expecting = [(s, b) for s, b in inside if any(_expecting(inner, wanted) for inner in b.enclosing())]
+    if function is not None and any(isinstance(b.owner, (ast.With, ast.AsyncWith)) for _, b in expecting):
+        return True
+    if not expecting:
         return False
-    tree = function.tree
-    return any(
-        _expecting(inner, wanted)
-        for inner in {id(b): b for b in tree.block_of.values()}.values()
-        if function in tuple(inner.enclosing())
-    )
+    made = _made_from(statement, [s for s, _ in inside])
+    return any(_loads(s) & made for s, _ in expecting)
 
 
-def expected_names(model: FileModel, exceptions: Iterable[str]) -> Iterator[str]:
-    """Names used, at module level, inside blocks that expect one of ``exceptions``."""
-    wanted = set(exceptions)
-    for tree in model.source.trees():
-        for statement, block in tree.block_of.items():
-            if block.owner is not None and _expecting(block, wanted):
-                for node in ast.walk(statement):
-                    if isinstance(node, ast.Name):
-                        yield node.id
+def _made_from(statement: ast.AST, others: list[ast.stmt]) -> set[str]:
+    """The names that ``statement`` binds, and those bound with their help."""
+    made = _binds(statement)
+    for _ in range(3):
+        for other in others:
+            if isinstance(other, (ast.Assign, ast.AnnAssign, ast.FunctionDef)) and _loads(other) & made:
+                made |= _binds(other)
+    return made
+
+
+def _binds(statement: ast.AST) -> set[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _loads(statement: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _expecting(block: Block, exceptions: set[str]) -> bool:

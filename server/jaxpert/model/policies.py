@@ -11,7 +11,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of
-from jaxpert.model.values import ClassValue, Def, Instance, Partial, Symbol, Value
+from jaxpert.model.values import PRIMITIVE_PARAMETERS, ClassValue, Def, Frame, Instance, Partial, Symbol, Typed, Value
 from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:
@@ -166,25 +166,34 @@ def results(policy: CustomPolicy) -> Iterator[Result]:
     node = function.node
     if policy.kind != "function":
         return
-    frame = policy.value.frame
+    frame = _frame(policy)
     if isinstance(node, ast.Lambda):
-        yield from _parts(model, node.body, function.body_block, policy)
+        yield from _parts(model, node.body, function.body_block, policy, frame)
         return
     ends = ends_of(node.body, node, model.evaluator.condition(function.inner, function.body_block, frame))
     blocks = dict(function.returns)
     for returned in ends.returns:
         block = blocks.get(returned)
         if returned.value is not None and block is not None and not model.is_dead(block):
-            yield from _parts(model, returned.value, block, policy)
+            yield from _parts(model, returned.value, block, policy, frame)
 
 
-def _parts(model: FileModel, node: ast.expr, block: Block, policy: CustomPolicy) -> Iterator[Result]:
+def _frame(policy: CustomPolicy) -> Frame:
+    """What is known inside the policy: its ``**params`` hold the parameters of whatever primitive JAX asks about."""
+    inner = policy.value.function.inner
+    params = policy.value.function.node.args.kwarg
+    if params is None:
+        return policy.value.frame
+    return {**policy.value.frame, (id(inner), params.arg): Typed(PRIMITIVE_PARAMETERS)}
+
+
+def _parts(model: FileModel, node: ast.expr, block: Block, policy: CustomPolicy, frame: Frame) -> Iterator[Result]:
     """Split conditional expressions, so that each result points at its own expression."""
     if isinstance(node, ast.IfExp):
-        yield from _parts(model, node.body, block, policy)
-        yield from _parts(model, node.orelse, block, policy)
+        yield from _parts(model, node.body, block, policy, frame)
+        yield from _parts(model, node.orelse, block, policy, frame)
         return
-    value = model.evaluate(node, policy.value.function.inner, block, policy.value.frame)
+    value = model.evaluate(node, policy.value.function.inner, block, frame)
     for option in value.options():
         yield Result(option, node, block)
 

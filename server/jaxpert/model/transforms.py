@@ -20,6 +20,7 @@ from jaxpert.model.values import (
     Sequence,
     Symbol,
     Value,
+    truth,
 )
 from jaxpert.syntax.scopes import CallSite, Function, Site
 
@@ -294,16 +295,19 @@ def static_names(model: FileModel, checkpoint: Checkpoint, known: Parameters) ->
     return frozenset(name for name in names if name is not None)
 
 
-def fills_defaults(checkpoint: Checkpoint) -> bool:
+def fills_defaults(checkpoint: Checkpoint) -> bool | None:
     """Whether the wrapper turns keywords into positional arguments and passes defaults along, as nnx does.
 
-    ``graph=False`` and ``graph_updates=False`` switch that off; where they are not known the answer is False.
+    ``graph=False`` and ``graph_updates=False`` switch that off (measured on Flax 0.12.8); None where that is not known.
     """
     if checkpoint.api.name not in _FILL_DEFAULTS:
         return False
-    if checkpoint.call is None:
+    call = checkpoint.call
+    if call is None:
         return True
-    return not checkpoint.call.opened and not {"graph", "graph_updates"} & set(checkpoint.call.arguments)
+    switches = [call.arguments[name].value for name in ("graph", "graph_updates") if name in call.arguments]
+    states = [truth(value) if isinstance(value, Literal) and value.value is not None else None for value in switches]
+    return False if False in states else None if call.opened or None in states else True
 
 
 _FILL_DEFAULTS = frozenset({"flax.nnx.remat"})

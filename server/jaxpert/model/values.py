@@ -164,6 +164,9 @@ class Choice(Value):
 Frame = Mapping[tuple[int, str], Value]
 """Known values of parameters: (id of the function's scope, name) → value."""
 
+PRIMITIVE_PARAMETERS = "primitive parameters"
+"""The type of a policy's ``**params``: which keys it has differs from primitive to primitive."""
+
 UNKNOWN = Value()
 
 

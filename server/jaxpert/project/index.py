@@ -19,7 +19,7 @@ from jaxpert.project.switches import Switches
 from jaxpert.syntax.notebook import BadNotebook, read_notebook
 from jaxpert.text.decoding import MAX_NOTEBOOK_BYTES, MAX_SOURCE_BYTES, UnreadableSource, decode_source
 
-NAME_MARKERS = ("checkpoint_name", "_these_names", "names_but_these")
+NAME_MARKERS = ("checkpoint_name", "_these_names", "names_but_these", "TheseNames", "NamesBut")
 """A text with none of these neither tags a value nor asks for a name."""
 
 MAX_FILES = 20_000
@@ -79,9 +79,8 @@ class ProjectIndex:
 
         What only tests set holds for those tests.
         """
-        found = [entry.switches for path, entry in self._entries.items() if not is_test(path, self.root)]
         merged = []
-        for values in zip(*found):
+        for values in zip(*(entry.switches for entry in self._entries.values())):
             merged.append(True if True in values else False if False in values else None)
         return Switches(*merged)
 
@@ -108,7 +107,7 @@ class ProjectIndex:
             return
         about_names = any(marker in data for marker in _NAME_BYTES)
         sets = Switches()
-        if any(marker in data for marker in _SWITCH_BYTES):
+        if any(marker in data for marker in _SWITCH_BYTES) and not is_test(path, self.root):
             try:
                 text = decode_source(data, path).text
                 sets = switches.switches_of_text(read_notebook(text).text if is_notebook else text)

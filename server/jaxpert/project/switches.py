@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,12 @@ from jaxpert.syntax.units import SourceFile
 MARKERS = ("remat3", "enable_x64", "REMAT3", "ENABLE_X64")
 """A text with none of these sets neither switch."""
 
+# Mentions are many, settings few: this comes before any parsing.
+_SETTING = re.compile(
+    r"""update\s*\(\s*["']jax_(?:remat3|enable_x64)["'] | config\s*\.\s*jax_(?:remat3|enable_x64)\s*=
+    | ["']JAX_(?:REMAT3|ENABLE_X64)["']\s*[],]""",
+    re.VERBOSE,
+)
 _SWITCHES = {"jax_remat3": "remat3", "jax_enable_x64": "x64"}
 _TRUE, _FALSE = ("1", "true", "yes", "y", "t", "on"), ("0", "false", "no", "n", "f", "off")
 
@@ -27,9 +34,14 @@ class Switches(NamedTuple):
         return Switches(*(own if own is not None else other for own, other in zip(self, others)))
 
 
+def may_set(text: str) -> bool:
+    """Whether ``text`` seems to set a switch, if only in a comment."""
+    return any(marker in text for marker in MARKERS) and _SETTING.search(text) is not None
+
+
 def switches_of_text(text: str) -> Switches:
     """What the program ``text`` sets: nothing when it does not parse."""
-    if not any(marker in text for marker in MARKERS):
+    if not may_set(text):
         return Switches()
     tree = parse(text)
     return Switches() if isinstance(tree, SyntaxProblem) else _switches(tree.body)
@@ -37,12 +49,11 @@ def switches_of_text(text: str) -> Switches:
 
 def switches_of_source(source: SourceFile) -> Switches:
     """What an open file sets, looking only at its units that mention a switch."""
-    text = source.text
-    if not any(marker in text for marker in MARKERS):
+    if not may_set(source.text):
         return Switches()
     found: list[ast.stmt] = []
     for unit in source.units:
-        if any(marker in line for line in source.lines[unit.first : unit.end] for marker in MARKERS):
+        if may_set("".join(source.lines[unit.first : unit.end])):
             found += [statement for tree in unit.trees for statement in tree.statements]
     return _switches(found)
 

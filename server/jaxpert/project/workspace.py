@@ -12,6 +12,8 @@ path has no links in it and identifies the file.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -488,7 +490,7 @@ class Workspace:
         around = {self._file(path).real for path in index.files_about_names()}
         around |= {other.real for other in self._open.values() if self._index_of(other) is index}
         if not index.root:
-            around |= self._reached_from(file)
+            around |= self._imported_by(file)
         found = {}
         for real in sorted(around - {file.real}):
             other = self._files[real]
@@ -510,16 +512,32 @@ class Workspace:
                 file.names = NameFacts()
         return file.names
 
-    def _reached_from(self, file: _File) -> set[str]:
-        """The files that ``file`` looked into, directly or through others."""
+    def _imported_by(self, file: _File) -> set[str]:
+        """The files that ``file`` imports, directly or through others."""
         reached: set[str] = set()
         waiting = [file]
         while waiting:
-            for real, _ in waiting.pop().looked_into.values():
-                if real is not None and real not in reached:
-                    reached.add(real)
-                    waiting.append(self._files[real])
+            at = waiting.pop()
+            with contextlib.suppress(UnreadableSource):
+                for module in _imports(self._model(at)):
+                    path = self._resolver.file_of(module, at.bases)
+                    if path and (other := self._file(path)).real not in reached:
+                        reached.add(other.real)
+                        waiting.append(other)
         return reached
+
+
+def _imports(model: FileModel) -> Iterator[str]:
+    """Every module that a file may import: of ``from a import b``, ``a`` and ``a.b``."""
+    for tree in model.source.trees():
+        for statement in tree.block_of:
+            if isinstance(statement, ast.Import):
+                yield from (alias.name for alias in statement.names)
+            elif isinstance(statement, ast.ImportFrom):
+                module = model.absolute(statement.module or "", statement.level)
+                if module:
+                    yield module
+                    yield from (f"{module}.{alias.name}" for alias in statement.names)
 
 
 class _File:

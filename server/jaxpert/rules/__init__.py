@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from jaxpert.rulekit.rule import Rule
-from jaxpert.rules.checkpoint_names import unknown_checkpoint_name
+from jaxpert.rules.checkpoint_names import checkpoint_name_discarded, unknown_checkpoint_name
 from jaxpert.rules.own import syntax_error, unknown_suppression, unused_suppression
 from jaxpert.rules.policies import (
     names_in_one_argument,
+    offload_names_overlap,
+    offloadable_misused,
     policy_called,
+    policy_compares_primitive_with_string,
     policy_factory_not_called,
     policy_falls_through,
     policy_returns_non_bool,
@@ -21,10 +24,14 @@ ALL_RULES: tuple[Rule, ...] = (
     policy_signature.RULE,
     policy_falls_through.RULE,
     policy_returns_non_bool.RULE,
+    offloadable_misused.RULE,
+    policy_compares_primitive_with_string.RULE,
     policy_factory_not_called.RULE,
     policy_called.RULE,
     names_in_one_argument.RULE,
+    offload_names_overlap.RULE,
     unknown_checkpoint_name.RULE,
+    checkpoint_name_discarded.RULE,
 )
 
 _BY_WORD = {word: rule for rule in ALL_RULES for word in (rule.name, rule.code)}

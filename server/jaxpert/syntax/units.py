@@ -183,21 +183,21 @@ class SourceFile:
                     break
             else:
                 end = starts[position + 1]
-                self.units.extend(self._pieces_of_class(first, end) if not total else [_empty(first, end, self.module)])
+                self.units.extend(self._pieces_of_class(first, end) if not total else [self._unread(first, end, self.module)])
                 position += 1
         self._refresh()
 
     def _pieces_of_class(self, first: int, end: int) -> list[Unit]:
         """A broken chunk: if it is a class, keep the members that parse; else an empty stale unit."""
         if not self.lines[first].startswith("class "):
-            return [_empty(first, end, self.module)]
+            return [self._unread(first, end, self.module)]
         indent = next((line[: len(line) - len(line.lstrip())] for line in self.lines[first + 1 : end]
                        if line.strip() and not line.lstrip().startswith("#")), "")
         starts = [n for n in range(first + 1, end) if indent and self.lines[n].startswith(indent)
                   and self.lines[n][len(indent)] not in " \t#)]}\r\n" and not self.lines[n - 1].startswith(indent + "@")]
         header = parse(self._source(first, starts[0]) + indent + "pass\n") if starts else None
         if not isinstance(header, ast.Module) or len(header.body) != 1 or not isinstance(header.body[0], ast.ClassDef):
-            return [_empty(first, end, self.module)]
+            return [self._unread(first, end, self.module)]
         node = header.body[0]
         node.body = []
         tree = self._adopt([node], first, starts[0], self.module, self._claim(first, starts[0], header, 0))
@@ -206,7 +206,7 @@ class SourceFile:
         units = [opening]
         for start, stop in zip(starts, [*starts[1:], end]):
             member = self._parse_region(start, stop, scope)
-            units.extend(member if member is not None else [_empty(start, stop, scope, scope)])
+            units.extend(member if member is not None else [self._unread(start, stop, scope, scope)])
         return units
 
     def _parse_region(self, first: int, end: int, class_scope: Scope | None) -> list[Unit] | None:
@@ -228,6 +228,15 @@ class SourceFile:
             return self._cut(body, first, end, class_scope, base)
         except RecursionError:
             return None
+
+    def _unread(self, first: int, end: int, top: Scope, class_scope: Scope | None = None) -> Unit:
+        """A stale unit of lines that have never parsed."""
+        tree = self._adopt([], first, first, top, self._next_virtual)
+        tree.line_map = []
+        self._next_virtual += 1
+        unit = Unit(first, end, [tree], class_scope)
+        unit.stale = True
+        return unit
 
     def _claim(self, first: int, end: int, tree: ast.AST, wrapped: int) -> int:
         """Move ``tree`` to virtual lines of its own; returns the virtual line of document line ``first``."""
@@ -417,14 +426,6 @@ def _moved(line: int | None, tree_first: int, unit_first: int, first: int, end: 
     if first <= absolute < end:
         return None
     return absolute - unit_first + (grown if absolute >= end else 0)
-
-
-def _empty(first: int, end: int, top: Scope, class_scope: Scope | None = None) -> Unit:
-    tree = index([], top)
-    tree.line_map = []
-    unit = Unit(first, end, [tree], class_scope)
-    unit.stale = True
-    return unit
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -69,7 +69,7 @@ class TextOutput:
             self._print(Text())
 
     def summary(self, run: Run, command: str) -> None:
-        """The last line. ``command`` is the one that fixes, e.g. "jaxpert check --fix"."""
+        """The last line. ``command`` is the one that fixes, e.g. "jaxpert check --fix"; "" for no advice."""
         self._print(Text(summary_line(run, command)))
 
     def _finding(self, file: FileReport, finding: PlacedFinding) -> Iterator[Text]:
@@ -171,6 +171,8 @@ def _counts(findings: Sequence[PlacedFinding]) -> str:
 
 
 def _advice(run: Run, findings: Sequence[PlacedFinding], command: str) -> str:
+    if not command:
+        return ""
     safe = sum(finding.fix is not None and finding.fix.safety is Safety.SAFE for finding in findings)
     unsafe = sum(finding.fix is not None and finding.fix.safety is Safety.UNSAFE for finding in findings)
     if safe and not run.fixing:

@@ -69,7 +69,10 @@ def check(model: FileModel) -> Iterator[Finding]:
         for result in results(policy):
             wrong = _wrong(model, result.value)
             if wrong is not None:
-                yield from _report(model, policy, result, *wrong)
+                shown, printed, advice = wrong
+                if isinstance(result.node, ast.BoolOp):  # `a and b` gives a or b, not True or False
+                    advice = "wrap it in `bool(…)`"
+                yield from _report(model, policy, result, shown, printed, advice)
 
 
 def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
@@ -87,8 +90,10 @@ def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
         return "a dict", "… of type <class 'dict'>", "return True or False"
     if isinstance(value, Def):
         return "a function", "… of type <class 'function'>", f"call it: `{value.name}(…)`" if value.name != "lambda" else "return its result"
+    if isinstance(value, Typed) and value.type == "None":
+        return "None", "None of type <class 'NoneType'>", "return True or False"
     if isinstance(value, Typed) and value.type in _BAD_TYPES:
-        shown = "None" if value.type == "None" else f"{article(value.type)} {value.type}"
+        shown = f"{article(value.type)} {value.type}"
         return shown, f"… of type <class '{value.type}'>", "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False"
     if isinstance(value, CallResult):
         return _wrong_call(model, value)
@@ -171,9 +176,9 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
                 if "without parentheses" in finding.message and isinstance(result.node, ast.Call):
                     edits = verbs.replace_expression(lines, finding.range, model.text_of(result.node.func))
                     return Fix("Remove the parentheses", Safety.SAFE, edits) if edits else None
+            if "bool(" in finding.message:
                 edits = verbs.wrap_call(lines, finding.range, "bool")
-                safe = Safety.SAFE if value.path.startswith("numpy.") else Safety.UNSAFE
-                return Fix("Wrap in `bool(…)`", safe, edits) if edits else None
+                return Fix("Wrap in `bool(…)`", Safety.SAFE, edits) if edits else None
             if isinstance(value, Literal) and (value.value is None or isinstance(value.value, (int, float))) \
                     and isinstance(result.node, ast.Constant):
                 edits = verbs.replace_expression(lines, finding.range, str(bool(value.value)))
