@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from jaxpert.project.workspace import Workspace
 from packaging.version import Version
 
 from jaxpert.engine.analyze import Analysis, analyze
 from jaxpert.jaxdb.load import newest_known
-from jaxpert.rulekit.rule import Finding
+from jaxpert.project.workspace import Workspace
+from jaxpert.rulekit.rule import Finding, Related
 from jaxpert.rules import ALL_RULES
 
 KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
@@ -50,5 +51,11 @@ class Project:
         return analyze(self.workspace.snapshot(self.root / name))
 
     def findings(self, name: str) -> tuple[Finding, ...]:
-        """The findings in one file."""
-        return self.analysis(name).findings
+        """The findings in one file, with paths that do not depend on where the project lies."""
+        return tuple(replace(finding, related=self._portable(finding)) for finding in self.analysis(name).findings)
+
+    def _portable(self, finding: Finding) -> tuple[Related, ...]:
+        return tuple(
+            replace(place, path=Path(place.path).relative_to(self.root).as_posix()) if place.path else place
+            for place in finding.related
+        )

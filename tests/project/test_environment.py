@@ -17,17 +17,22 @@ NEWEST = str(newest_known())
 
 
 def find(
-    root: Path, file: str = "", setting: str | None = None, interpreter: Path | None = None, **environ: str
+    root: Path,
+    file: str = "",
+    setting: str | None = None,
+    interpreter: Path | None = None,
+    environ: dict[str, str] | None = None,
 ) -> tuple[str, str]:
-    target = detect(root, root / file if file else None, setting, interpreter, environ)
+    target = detect(root, root / file if file else None, setting, interpreter, environ or {})
     return str(target.version), target.origin
 
 
-def install(prefix: Path, version: str, layout: str = "lib/python3.11/site-packages", **more: str) -> Path:
+def install(prefix: Path, version: str, layout: str = "lib/python3.11/site-packages") -> Path:
     """An environment at ``prefix`` that has JAX ``version``; returns its interpreter."""
-    write(prefix / layout / f"jax-{version}.dist-info" / "METADATA", f"Metadata-Version: 2.4\nName: jax\nVersion: {version}\n")
-    write(prefix / layout / f"jaxlib-{version}.dist-info" / "METADATA", "Name: jaxlib\nVersion: 0.0.1\n")
-    write(prefix / "pyvenv.cfg", "".join(f"{key.replace('_', '-')} = {value}\n" for key, value in more.items()))
+    packages = prefix / layout
+    write(packages / f"jax-{version}.dist-info" / "METADATA", f"Metadata-Version: 2.4\nName: jax\nVersion: {version}\n")
+    write(packages / f"jaxlib-{version}.dist-info" / "METADATA", "Name: jaxlib\nVersion: 0.0.1\n")
+    write(prefix / "pyvenv.cfg", "")
     write(prefix / "bin" / "python", "")
     return prefix / "bin" / "python"
 
@@ -54,15 +59,15 @@ def test_sources_in_order(tmp_path: Path) -> None:
     project = write(root / "pyproject.toml", '[project]\ndependencies = ["jax==0.5.0"]\n')
     environ = {"VIRTUAL_ENV": str(tmp_path / "active"), "CONDA_PREFIX": str(tmp_path / "conda")}
 
-    assert find(root, setting="0.4.30", interpreter=selected, **environ) == ("0.4.30", "setting")
-    assert find(root, interpreter=selected, **environ) == ("0.4.31", "the selected interpreter")
-    assert find(root, **environ) == ("0.4.33", ".venv")
+    assert find(root, setting="0.4.30", interpreter=selected, environ=environ) == ("0.4.30", "setting")
+    assert find(root, interpreter=selected, environ=environ) == ("0.4.31", "the selected interpreter")
+    assert find(root, environ=environ) == ("0.4.33", ".venv")
     (root / ".venv").rename(tmp_path / "away")
-    assert find(root, **environ) == ("0.4.34", "my-environment")
+    assert find(root, environ=environ) == ("0.4.34", "my-environment")
     (root / "my-environment" / "pyvenv.cfg").unlink()
-    assert find(root, **environ) == ("0.4.35", "VIRTUAL_ENV")
+    assert find(root, environ=environ) == ("0.4.35", "VIRTUAL_ENV")
     del environ["VIRTUAL_ENV"]
-    assert find(root, **environ) == ("0.4.36", "CONDA_PREFIX")
+    assert find(root, environ=environ) == ("0.4.36", "CONDA_PREFIX")
     assert find(root) == ("0.4.37", "uv.lock")
     lock.unlink()
     assert find(root) == ("0.4.38", "requirements.txt")
@@ -77,7 +82,10 @@ def test_a_source_without_jax_leaves_the_word_to_the_next(tmp_path: Path) -> Non
     write(tmp_path / "uv.lock", '[[package]]\nname = "jaxlib"\nversion = "0.4.37"\n')
     write(tmp_path / "requirements.txt", "numpy\njax\n")  # names JAX, but no version
     write(tmp_path / "pyproject.toml", '[project]\ndependencies = ["jax==0.5.0"]\n')
-    assert find(tmp_path, interpreter=tmp_path / "gone" / "bin" / "python", VIRTUAL_ENV="/gone") == ("0.5.0", "pyproject.toml")
+    assert find(tmp_path, interpreter=tmp_path / "gone/bin/python", environ={"VIRTUAL_ENV": "/gone"}) == (
+        "0.5.0",
+        "pyproject.toml",
+    )
 
 
 def test_the_nearest_folder_decides(tmp_path: Path) -> None:
@@ -127,7 +135,8 @@ def test_an_interpreter_that_names_its_version_reads_only_that_one(tmp_path: Pat
 def test_system_site_packages(tmp_path: Path) -> None:
     base = install(tmp_path / "usr", "0.5.3")
     for name, value in (("root1", "true"), ("root2", "false")):
-        write(tmp_path / name / ".venv" / "pyvenv.cfg", f"home = {base.parent}\ninclude-system-site-packages = {value}\n")
+        settings = f"home = {base.parent}\ninclude-system-site-packages = {value}\n"
+        write(tmp_path / name / ".venv" / "pyvenv.cfg", settings)
     assert find(tmp_path / "root1") == ("0.5.3", ".venv")
     assert find(tmp_path / "root2") == (NEWEST, "newest known")
 
@@ -155,7 +164,7 @@ PACKAGE = '[[package]]\nname = "absl-py"\nversion = "2.0"\n\n[[package]]\nname =
 @pytest.mark.parametrize(
     "name, text",
     [
-        ("uv.lock", "version = 1\n" + PACKAGE + 'source = { registry = "x" }\ndependencies = [\n    { name = "jaxlib" },\n]\n'),
+        ("uv.lock", "version = 1\n" + PACKAGE + 'source = { registry = "x" }\ndependencies = [{ name = "numpy" }]\n'),
         ("poetry.lock", PACKAGE + 'optional = false\n\n[package.dependencies]\njaxlib = "0.6.2"\n'),
         ("pdm.lock", PACKAGE.replace("\n", "\r\n")),
         ("pylock.toml", PACKAGE.replace("[[package]]", "[[packages]]")),
@@ -262,7 +271,10 @@ def test_pyproject(tmp_path: Path, text: str, expected: str | None) -> None:
 # -- broken and hostile workspaces -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content", [b"\x00\xff\xfe\x80", b"", b"\n" * 100, b"Name: jax\nVersion: \xe9", b"Version: 1", b"{[("])
+BROKEN = [b"\x00\xff\xfe\x80", b"", b"\n" * 100, b"Name: jax\nVersion: \xe9", b"Version: 1", b"{[("]
+
+
+@pytest.mark.parametrize("content", BROKEN)
 def test_broken_files_are_skipped(tmp_path: Path, content: bytes) -> None:
     write(tmp_path / ".venv/lib/python3.11/site-packages/jax-1.dist-info/METADATA", content)
     for name in (
@@ -273,7 +285,7 @@ def test_broken_files_are_skipped(tmp_path: Path, content: bytes) -> None:
 
 
 def test_deep_and_odd_json_is_skipped(tmp_path: Path) -> None:
-    for text in ("[" * 100_000, '{"default": []}', '{"default": {"jax": "0.6.1"}}', '{"default": {"jax": {"version": 3}}}'):
+    for text in ("[" * 100_000, '{"default": []}', '{"default": {"jax": "1"}}', '{"default": {"jax": {"version": 3}}}'):
         write(tmp_path / "Pipfile.lock", text)
         assert find(tmp_path) == (NEWEST, "newest known")
 
@@ -298,7 +310,7 @@ def test_loops_pipes_and_folders_in_place_of_files(tmp_path: Path, caplog: pytes
     (tmp_path / ".env").symlink_to("/dev/zero")
     (tmp_path / "up").symlink_to(tmp_path)
     loop = tmp_path / ".venv" / "bin" / "python"
-    assert find(tmp_path, interpreter=loop, VIRTUAL_ENV=str(tmp_path / "env")) == (NEWEST, "newest known")
+    assert find(tmp_path, interpreter=loop, environ={"VIRTUAL_ENV": str(tmp_path / "env")}) == (NEWEST, "newest known")
     for name in ("uv.lock", "requirements.txt", "pyproject.toml", ".env"):
         assert f"skipped {tmp_path / name}: " in caplog.text
 
@@ -310,7 +322,8 @@ def test_files_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def refuse(path: Path) -> bytes:
         if path.name == "uv.lock":
             raise PermissionError(13, "Permission denied", str(path))
-        return open(path, "rb").read()  # noqa: PTH123, SIM115
+        with path.open("rb") as file:
+            return file.read()
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     assert find(tmp_path) == ("0.4.30", "requirements.txt")
@@ -318,7 +331,7 @@ def test_files_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_paths_that_cannot_exist(tmp_path: Path) -> None:
     for odd in (Path("\0"), Path("x" * 10_000), tmp_path / "gone" / "\0"):
-        assert find(odd, interpreter=odd, VIRTUAL_ENV=str(odd)) == (NEWEST, "newest known")
+        assert find(odd, interpreter=odd, environ={"VIRTUAL_ENV": str(odd)}) == (NEWEST, "newest known")
     assert find(tmp_path / "gone", "also/gone.py") == (NEWEST, "newest known")
 
 
@@ -333,7 +346,9 @@ def test_reasons_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
 # -- switches ----------------------------------------------------------------------------------------------------------
 
 
-def switches(root: Path, version: str = NEWEST, environ: dict[str, str] | None = None, **configured: bool) -> tuple[bool, bool]:
+def switches(
+    root: Path, version: str = NEWEST, environ: dict[str, str] | None = None, **configured: bool
+) -> tuple[bool, bool]:
     target = detect(root, None, version, None, environ or {}, **configured)
     return target.remat3, target.x64
 
@@ -343,7 +358,7 @@ def test_switches_are_off_by_default(tmp_path: Path, version: str) -> None:
     assert switches(tmp_path, version) == (False, False)
 
 
-@pytest.mark.parametrize("word, value", [("1", True), ("True", True), (" on ", True), ("yes", True), ("0", False), ("off", False)])
+@pytest.mark.parametrize("word, value", [("1", True), ("True", True), ("on", True), ("0", False), ("off", False)])
 def test_switches_from_the_environment(tmp_path: Path, word: str, value: bool) -> None:
     assert switches(tmp_path, environ={"JAX_REMAT3": word}) == (value, False)
     assert switches(tmp_path, environ={"JAX_ENABLE_X64": word}) == (False, value)
@@ -362,7 +377,7 @@ def test_switches_from_dotenv(tmp_path: Path, text: str) -> None:
     write(tmp_path / ".env", text)
     assert switches(tmp_path) == (False, True)
     assert switches(tmp_path, environ={"JAX_ENABLE_X64": "0"}) == (False, False)  # the environment comes first
-    assert switches(tmp_path, environ={"JAX_ENABLE_X64": "maybe"}) == (False, True)  # and a word that is none is skipped
+    assert switches(tmp_path, environ={"JAX_ENABLE_X64": "maybe"}) == (False, True)  # but not with nonsense
     assert switches(tmp_path, x64=False) == (False, False)
 
 

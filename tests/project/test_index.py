@@ -32,7 +32,8 @@ def test_every_api_that_takes_names_has_a_marker() -> None:
 
 
 def test_files_about_names(tmp_path: Path) -> None:
-    files = {"a.py": "checkpoint_name(x, 'a')", "b.py": "p = save_only_these_names('a')", "c.py": "x", "d.py": "\0checkpoint_name"}
+    files = {"a.py": "checkpoint_name(x, 'a')", "b.py": "save_only_these_names('a')", "c.py": "x"}
+    files["d.py"] = "\0checkpoint_name"
     index = index_of(tmp_path, files)
     assert index.files_about_names() == []
     index.finish()

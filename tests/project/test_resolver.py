@@ -93,11 +93,11 @@ def test_project_root(
     monkeypatch.setenv("HOME", str(tmp_path / "home/me"))
     monkeypatch.setenv("USERPROFILE", str(tmp_path / "home/me"))
     make(tmp_path, [*files, "home/me/work/a/b.py"])
-    resolver = Resolver(str(tmp_path / root) for root in roots)
-    root = resolver.project_root(str(tmp_path / "home/me/work/a/b.py"))
-    assert root == (expected and str(tmp_path / expected))
+    folders = [str(tmp_path / root) for root in roots]
+    file = str(tmp_path / "home/me/work/a/b.py")
+    assert Resolver(folders).project_root(file) == (expected and str(tmp_path / expected))
     if not files:
-        assert Resolver((str(tmp_path / root) for root in roots), are_projects=False).project_root(str(tmp_path / "home/me/work/a/b.py")) is None
+        assert Resolver(folders, are_projects=False).project_root(file) is None
 
 
 def test_too_wide() -> None:

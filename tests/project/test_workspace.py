@@ -264,12 +264,14 @@ def test_trees_that_nobody_needs_are_dropped(tmp_path: Path, monkeypatch: pytest
     assert sum(file.source is not None for file in workspace._files.values()) < len(CHAIN)
 
 
+# The first five lines of each file, and what any of its lines may become.
 LINES = {
-    "a.py": ["import jax", "import b", "from b import P", "from c import P", "f = jax.checkpoint(len, policy=P)", "P = b.P"],
-    "b.py": ["import jax", "from c import P", "P = jax.checkpoint_policies.dots_saveable", "import a", "def P(): pass", "P = f("],
-    "c.py": ["import jax", "P = make()", "def make():", "    return jax.checkpoint_policies.everything_saveable", "from b import P"],
+    "a.py": ["import jax", "import b", "from b import P", "from c import P", "f = jax.remat(len, policy=P)", "P = b.P"],
+    "b.py": ["import jax", "from c import P", "P = jax.checkpoint_policies.dots_saveable", "import a", "def P(): 0", "P = ("],
+    "c.py": ["import jax", "P = f()", "def f():", "    return jax.checkpoint_policies.everything_saveable", "from b import P"],
 }
-EDITS = st.lists(st.tuples(st.sampled_from(sorted(LINES)), st.integers(0, 5), st.integers(0, 5), st.booleans()), max_size=8)
+LINE = st.integers(0, 5)
+EDITS = st.lists(st.tuples(st.sampled_from(sorted(LINES)), LINE, LINE, st.booleans()), max_size=8)
 
 
 @settings(max_examples=60, deadline=None)
@@ -306,8 +308,8 @@ def names(workspace: Workspace, path: Path) -> frozenset[str]:
 
 
 def test_names_of_the_whole_project(tmp_path: Path) -> None:
-    files = {"a.py": USE.format("x"), "pkg/b.py": TAG.format("b"), "skip/c.py": TAG.format("c"), "d.py": "checkpoint_name ("}
-    files |= {".gitignore": "skip/\n", ".venv/e.py": TAG.format("e"), "bad.py": "checkpoint_name\0"}
+    files = {"a.py": USE.format("x"), "pkg/b.py": TAG.format("b"), "skip/c.py": TAG.format("c"), ".gitignore": "skip/\n"}
+    files |= {".venv/e.py": TAG.format("e"), "bad.py": "checkpoint_name\0", "broken.py": "checkpoint_name ("}
     workspace = project(tmp_path, files)
     (tmp_path / "loop").symlink_to(".")
     assert names(workspace, tmp_path / "a.py") == {"b"}
@@ -330,7 +332,8 @@ def test_names_of_files_in_no_project(tmp_path: Path) -> None:
     given = [tmp_path / "a.py", tmp_path / "b.py"]
     assert names(Workspace([tmp_path], KNOWN, files=given), tmp_path / "a.py") == {"b", "h", "m"}
     assert names(Workspace([], KNOWN), tmp_path / "a.py") == {"h", "m"}
-    assert names(Workspace([tmp_path], KNOWN), tmp_path / "a.py") == {"b", "h", "m", "o"}  # the folder is what is worked on
+    # In an editor the folder is what the user works on.
+    assert names(Workspace([tmp_path], KNOWN), tmp_path / "a.py") == {"b", "h", "m", "o"}
 
 
 def test_the_home_folder_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ _FENCE = re.compile(r"^```(\w*)\s*$")
 _DIRECTIVE = re.compile(r"^# (file|jax|remat3|x64): (\S+)\s*$")
 _SEVERITIES = "error|warning|information|hint"
 _MARK_COMMENT = re.compile(rf"\s*# (?=(?:{_SEVERITIES}): \[)")
-_MARK = re.compile(rf'({_SEVERITIES}): \[([a-z0-9-]+)\](?: "([^"]*)")?')
+_MARK = re.compile(rf'[\s#,]*({_SEVERITIES}): \[([a-z0-9-]+)\](?: "([^"]*)")?\s*')
 
 
 class PageError(ValueError):
@@ -158,10 +158,10 @@ def _block(page: Path, first_line: int, lines: list[str]) -> tuple[Block, dict[s
     for number, line in enumerate(lines):
         comment = _MARK_COMMENT.search(line)
         if comment:
-            found = _MARK.findall(line, comment.end())
-            if len(found) != line.count("[", comment.end()):
-                raise PageError(f"{page.name}:{first_line + number}: not a mark: {line[comment.end():].strip()}")
-            marks += [Mark(number, severity, rule, message) for severity, rule, message in found]
+            announced = line[comment.end() :]
+            marks += [Mark(number, severity, rule, message) for severity, rule, message in _MARK.findall(announced)]
+            if rest := _MARK.sub("", announced):
+                raise PageError(f"{page.name}:{first_line + number}: not a mark: {rest.strip()}")
             line = line[: comment.start()] + "\n"
         text.append(line)
     path = options.get("file", "example.py")

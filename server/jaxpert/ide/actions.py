@@ -68,7 +68,10 @@ def fix_all(analysis: Analysis, analyse: Callable[[str], Analysis]) -> Action | 
         analyse: analyses another text in the place of the document's.
     """
     from jaxpert.engine.fixing import fix_until_quiet
+    from jaxpert.rules import rule_named
 
+    if not any((rule := rule_named(finding.rule)) and rule.fix for finding in analysis.findings):
+        return None
     text = analysis.model.source.text
     edits = edits_between(text, fix_until_quiet(text, analyse, unsafe=False).text)
     return Action("Fix everything that can be fixed safely", FIX_ALL, edits) if edits else None

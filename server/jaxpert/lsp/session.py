@@ -187,7 +187,7 @@ class Session:
         """What there is to tell about each part of ``document`` now, by the part's URI."""
         if document.too_large:
             found = {document.uri: [too_large_diagnostic()]}
-        elif (analysis := self.analysis(document)) is not None:
+        elif (analysis := self.analysis(document)) is not None and not _is_excluded(analysis):
             found = diagnostics_of(self, document, analysis)
         else:
             found = {part.uri: [] for part in document.parts}
@@ -350,6 +350,17 @@ class Session:
     def end(self) -> None:
         """Nothing more happens."""
         self.scheduler.stop()
+
+
+def _is_excluded(analysis: Analysis) -> bool:
+    """Whether the user's ``exclude`` option leaves the file out; as in ``.gitignore``, the last word counts."""
+    from jaxpert.project.config import matches
+
+    options, excluded = analysis.snapshot.options, False
+    for glob in options.exclude:
+        if matches(glob.removeprefix("!"), analysis.snapshot.path, options.root):
+            excluded = not glob.startswith("!")
+    return excluded
 
 
 def _target_text(analysis: Analysis) -> str:

@@ -129,14 +129,14 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
     attributes = 0
     first_attribute = ""
     while func.__class__ is ast.Attribute:
-        first_attribute = func.attr  # type: ignore[attr-defined]
-        func = func.value  # type: ignore[attr-defined]
+        first_attribute = func.attr
+        func = func.value
         attributes += 1
     if func.__class__ is ast.Call:
-        return not attributes and may_matter(model, func.func, scope, seen)  # type: ignore[attr-defined]
+        return not attributes and _value_leads(model, func, scope, False, seen)
     if func.__class__ is not ast.Name:
         return func.__class__ is ast.Subscript and not attributes
-    name: str = func.id  # type: ignore[attr-defined]
+    name: str = func.id
     found = scope.lookup(name)
     if found is None:
         return "*" in model.source.module.bindings

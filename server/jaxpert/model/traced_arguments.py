@@ -51,7 +51,7 @@ class TracedArgument:
         index: its number in ``static_argnums``; None when it cannot be passed by position.
         kinds: what the visible calls give it: "bool", "int", "float", "array", "none", "string", "unknown".
         annotation: "flag" (bool or int), "number", "array", "optional" or "".
-        always_by_position: whether every visible call passes it by position.
+        always_by_position: whether every visible call passes it by position, or the wrapper sees to that.
         called_directly: whether no other transformation and no ``functools.partial`` stands in between.
     """
 
@@ -87,16 +87,17 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     if known is None or static is None:
         return {}
     calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
+    fills = fills_defaults(checkpoint) is True
     looked_at, asked_for_none = _questions(known.function)
     found = {}
     for name in (*known.names, *known.keyword_only):
         given = [one.arguments[name] for _, one in calls if name in one.arguments]
-        left_out = name in known.defaults and not given and not fills_defaults(checkpoint)
+        left_out = name in known.defaults and not given and not fills
         if name == known.receiver or name in static or name in looked_at or left_out:
             continue
-        kinds = frozenset(kind for passing in given for kind in _kinds_passed(model, passing))
-        if not given and name in known.defaults:
-            kinds = _kinds_of_default(model, known, name)
+        kinds = {kind for passing in given for kind in _kinds_passed(model, passing)}
+        if fills and name in known.defaults and len(given) < max(len(calls), 1):
+            kinds |= _kinds_of_default(model, known, name)
         annotation = _annotated(known.function.model or model, known.function, name)
         level = _level(checkpoint, kinds, annotation, name in asked_for_none)
         if level is not Level.NOT:
@@ -104,15 +105,16 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
                 name,
                 level,
                 known.names.index(name) if name in known.names else None,
-                kinds,
+                frozenset(kinds),
                 annotation,
-                all(name in one.arguments and not one.arguments[name].keyword and not one.opened for _, one in calls),
+                all(fills or (name in one.arguments and not one.arguments[name].keyword) for _, one in calls)
+                and not any(one.opened for _, one in calls),
                 not any(call.transformed or call.is_partial for call, _ in calls),
             )
     return found
 
 
-def _level(checkpoint: Checkpoint, kinds: frozenset[str], annotation: str, asked_for_none: bool) -> Level:
+def _level(checkpoint: Checkpoint, kinds: set[str], annotation: str, asked_for_none: bool) -> Level:
     if traces_only_arrays(checkpoint.api):
         return Level.ARRAY if "array" in kinds or annotation == "array" else Level.MAYBE
     if kinds & {"bool", "int", "float", "array"}:
@@ -129,10 +131,10 @@ def _kinds_passed(model: FileModel, passing: Passing) -> Iterator[str]:
     return (_kind(option) for option in value.options())
 
 
-def _kinds_of_default(model: FileModel, known: Parameters, name: str) -> frozenset[str]:
+def _kinds_of_default(model: FileModel, known: Parameters, name: str) -> set[str]:
     function = known.function.function
     value = (known.function.model or model).evaluate(known.defaults[name], function.scope, function.block)
-    return frozenset(_kind(option) for option in value.options())
+    return {_kind(option) for option in value.options()}
 
 
 def _kind(value: Value) -> str:

@@ -76,6 +76,12 @@ class Parameters:
     function: Def
     receiver: str = ""
 
+    @property
+    def display(self) -> str:
+        """What to call the function in a message."""
+        owner = self.function.owner
+        return f"{owner.node.name}.{self.function.name}" if owner is not None else self.function.name
+
 
 def checkpoints(model: FileModel) -> tuple[Checkpoint, ...]:
     """Every application of a checkpoint wrapper in the file, in the order of their kinds."""

@@ -8,7 +8,7 @@ Not thread-safe: one thread asks and edits. Inside, files are absolute strings, 
 path has no links in it and identifies the file.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH116, PTH119, PTH120
+# ruff: noqa: PTH100, PTH110, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -17,49 +17,29 @@ import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jaxpert.jaxdb.load import JaxDb, load
-from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.names import NameFacts, NameIndex, NamePlace
-from jaxpert.project.config import ConfigProblem, Options, load_options
-from jaxpert.project.config_file import find_config
+from jaxpert.project.config import ConfigProblem, Options
 from jaxpert.project.discovery import SUFFIXES, find_files
-from jaxpert.project.environment import detect
 from jaxpert.project.index import NAME_MARKERS, ProjectIndex
 from jaxpert.project.resolver import Resolver
+from jaxpert.project.settings import FolderSettings, Overrides, Settings
 from jaxpert.project.switches import Switches, switches_of_source
+from jaxpert.project.tracked_file import TrackedFile, stamp_of
 from jaxpert.rulekit.rule import Rule
-from jaxpert.syntax.notebook import BadNotebook, NotebookMap, read_notebook
+from jaxpert.syntax.notebook import NotebookMap
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.decoding import (
-    MAX_NOTEBOOK_BYTES,
-    MAX_SOURCE_BYTES,
-    SourceText,
-    UnreadableSource,
-    read_source,
-)
+from jaxpert.text.decoding import SourceText, UnreadableSource
 from jaxpert.text.lines import Range
 
-MAX_LINES_KEPT = 60_000
+__all__ = ["Overrides", "Snapshot", "Workspace"]
+
+MAX_LINES_KEPT = 30_000
 """Trees of files that are not open are kept for about this many lines, those asked for last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overrides:
-    """What the command line or the editor sets for a folder.
-
-    Attributes:
-        options: stronger than those of the configuration file; not checked yet.
-        interpreter: the Python whose installed JAX counts.
-        origin: where they come from, for messages.
-    """
-
-    options: Mapping[str, object] = field(default_factory=dict)
-    interpreter: Path | None = None
-    origin: str = "command line"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,21 +101,19 @@ class Workspace:
         wait_for_index: bool = True,
     ) -> None:
         self.known_rules = known_rules
-        self._overrides = overrides or Overrides()
+        self._settings = Settings(known_rules, overrides or Overrides())
         self._wait_for_index = wait_for_index
         self._given = [os.path.abspath(path) for path in files]
         self._resolver = self._resolver_of(roots)
-        self._files: dict[str, _File] = {}
-        self._open: dict[str, _File] = {}
+        self._files: dict[str, TrackedFile] = {}
+        self._open: dict[str, TrackedFile] = {}
         self._real_paths: dict[str, str] = {}
         self._kept: OrderedDict[str, int] = OrderedDict()
-        self._configurations: dict[str, _Configuration] = {}
-        self._targets: dict[tuple[str, str | None, Path | None], JaxTarget] = {}
         self._indexes: dict[str, ProjectIndex] = {}
         # Counters: snapshots taken; changes of which files there are; changes of settings.
         self._epoch = 0
         self._layout = 0
-        self._settings = 0
+        self._settings_age = 0
 
     # -- what changes -----------------------------------------------------------------------------------------
 
@@ -216,9 +194,8 @@ class Workspace:
 
     def settings_changed(self) -> None:
         """What is set by hand, the configuration, or what is installed is no longer the same."""
-        self._settings += 1
-        self._configurations.clear()
-        self._targets.clear()
+        self._settings_age += 1
+        self._settings.forget()
 
     def set_roots(self, roots: Iterable[Path]) -> None:
         """The user works in other folders now."""
@@ -234,7 +211,7 @@ class Workspace:
             index = self._index_of(file)
             if not index.complete:
                 yield from index.steps()
-                self._settings += 1  # switches and names may have been found
+                self._settings_age += 1  # switches and names may have been found
 
     # -- what is known ----------------------------------------------------------------------------------------
 
@@ -249,7 +226,7 @@ class Workspace:
             if opened.source is not None and opened.environment != opened.source.environment:
                 opened.touch()  # it was reconciled
         file = self._file(path)
-        configuration = self._configuration(os.path.dirname(file.path), again=True)
+        settings = self._folder_settings(os.path.dirname(file.path), again=True)
         model = self._model(file)
         if file.names_seen is not None and self._names_around(file) != file.names_seen:
             file.model = None
@@ -258,12 +235,12 @@ class Workspace:
             path,
             model.source,
             model,
-            configuration.options,
-            configuration.problems,
+            settings.options,
+            settings.problems,
             file.notebook,
             file.on_disk,
             self.known_rules,
-            configuration.options.enabled_rules(Path(file.path), self.known_rules),
+            settings.options.enabled_rules(Path(file.path), self.known_rules),
         )
 
     def mentions_jax(self, path: Path) -> bool:
@@ -285,7 +262,7 @@ class Workspace:
 
     def options_for(self, folder: Path) -> Options:
         """The options that hold in ``folder``, as ``find_files`` asks for them."""
-        return self._configuration(os.path.abspath(folder), again=True).options
+        return self._folder_settings(os.path.abspath(folder), again=True).options
 
     def _resolver_of(self, roots: Iterable[Path]) -> Resolver:
         # Where files were named, a folder that nothing marks as a project is just where they happen to lie.
@@ -293,14 +270,14 @@ class Workspace:
 
     # -- files ------------------------------------------------------------------------------------------------
 
-    def _file(self, path: str | Path) -> _File:
+    def _file(self, path: str | Path) -> TrackedFile:
         name = os.path.abspath(path)
         real = self._real_paths.get(name)
         if real is None:
             real = self._real_paths[name] = os.path.realpath(name)
         file = self._files.get(real)
         if file is None:
-            file = self._files[real] = _File(name, real)
+            file = self._files[real] = TrackedFile(name, real)
         return file
 
     def _came_or_went(self, path: str) -> None:
@@ -310,13 +287,13 @@ class Workspace:
             self._resolver.set_open(file.path for file in self._open.values())
             self._layout += 1
 
-    def _load(self, file: _File) -> SourceFile:
+    def _load(self, file: TrackedFile) -> SourceFile:
         source = file.parse()
         if not file.is_open:
             self._keep(file, len(source.lines))
         return source
 
-    def _keep(self, file: _File, lines: int) -> None:
+    def _keep(self, file: TrackedFile, lines: int) -> None:
         """Drop the trees of files that are not open and were not asked for in a long time; ``file`` just was."""
         self._kept[file.real] = lines
         self._kept.move_to_end(file.real)
@@ -328,7 +305,7 @@ class Workspace:
 
     # -- models -----------------------------------------------------------------------------------------------
 
-    def _model(self, file: _File) -> FileModel:
+    def _model(self, file: TrackedFile) -> FileModel:
         """The model of ``file``, a new one if anything that it may rest on has changed."""
         self._check(file)
         source = self._load(file)
@@ -347,7 +324,7 @@ class Workspace:
             file.names_seen = None
         return file.model
 
-    def _check(self, file: _File) -> None:
+    def _check(self, file: TrackedFile) -> None:
         """Forget what is known about ``file`` if that is out of date; at most once in a snapshot."""
         if file.checked == self._epoch:
             return
@@ -360,19 +337,19 @@ class Workspace:
             file.layout = self._layout
         file.checked = self._epoch
 
-    def _check_alone(self, file: _File) -> None:
+    def _check_alone(self, file: TrackedFile) -> None:
         """As :meth:`_check`, without a look at other files."""
         if not file.is_open and file.stamped != self._epoch:
             file.stamped = self._epoch
-            if (stamp := _stamp(file.real)) != file.stamp:
+            if (stamp := stamp_of(file.real)) != file.stamp:
                 file.forget()
                 file.touch()
                 file.stamp = stamp
-        if file.settings != self._settings:
-            file.settings = self._settings
+        if file.settings != self._settings_age:
+            file.settings = self._settings_age
             file.touch()
 
-    def _rests_on_what_is(self, file: _File) -> bool:
+    def _rests_on_what_is(self, file: TrackedFile) -> bool:
         """Whether all modules that ``file`` looked into, and those that these looked into, are as they were."""
         reached = {file.real: file}
         waiting = [file]
@@ -400,7 +377,7 @@ class Workspace:
             each.checked = self._epoch
         return True
 
-    def _look_up(self, module: str, for_file: _File) -> FileModel | None:
+    def _look_up(self, module: str, for_file: TrackedFile) -> FileModel | None:
         path = self._resolver.file_of(module, for_file.bases)
         if path is None:
             for_file.looked_into[module] = None, 0
@@ -415,38 +392,21 @@ class Workspace:
 
     # -- settings ---------------------------------------------------------------------------------------------
 
-    def _configuration(self, folder: str, again: bool = False) -> _Configuration:
-        """The options of ``folder``; ``again``: look whether the files that they come from changed."""
-        known = self._configurations.get(folder)
-        if known is not None and not again:
-            return known
-        source = find_config(Path(folder))
-        key = (source, _stamp(str(source)) if source else None)
-        if known is None or known.key != key:
-            if known is not None:
-                self.settings_changed()
-                self._indexes.clear()  # what is excluded may be something else
-            given = self._overrides_for(folder)
-            options, problems = load_options(
-                Path(folder), given.options, known=self.known_rules, overrides_from=given.origin
-            )
-            known = self._configurations[folder] = _Configuration(key, options, problems)
-        return known
+    def _folder_settings(self, folder: str, again: bool = False) -> FolderSettings:
+        """The settings of ``folder``; ``again``: look whether the files that they come from changed."""
+        found, is_news = self._settings.of(folder, again)
+        if is_news:
+            self.settings_changed()
+            self._indexes.clear()  # what is excluded may be something else
+            found, _ = self._settings.of(folder, again)
+        return found
 
-    def _overrides_for(self, folder: str) -> Overrides:
-        return self._overrides(Path(folder)) if callable(self._overrides) else self._overrides
-
-    def _db(self, file: _File, source: SourceFile) -> JaxDb:
+    def _db(self, file: TrackedFile, source: SourceFile) -> JaxDb:
         """What is known about the JAX that ``file`` will meet."""
         folder = os.path.dirname(file.path)
-        options = self._configuration(folder).options
-        interpreter = self._overrides_for(folder).interpreter
-        key = (folder, options.jax_version, interpreter)
-        target = self._targets.get(key)
-        if target is None:
-            root = self._resolver.root_around(file.path) or self._resolver.project_root(file.path) or folder
-            target = detect(Path(root), Path(file.path), options.jax_version, interpreter, os.environ)
-            self._targets[key] = target
+        options = self._folder_settings(folder).options
+        root = self._resolver.root_around(file.path) or self._resolver.project_root(file.path) or folder
+        target = self._settings.target(file.path, root)
         index = self._index_of(file)
         if self._wait_for_index:
             index.finish()
@@ -457,7 +417,7 @@ class Workspace:
 
     # -- projects ---------------------------------------------------------------------------------------------
 
-    def _index_of(self, file: _File) -> ProjectIndex:
+    def _index_of(self, file: TrackedFile) -> ProjectIndex:
         root = self._resolver.project_root(file.path) or ""
         index = self._indexes.get(root)
         if index is None:
@@ -480,11 +440,11 @@ class Workspace:
         if index is not None:
             index.update(path)
 
-    def _names_for(self, file: _File) -> dict[str, NameFacts]:
+    def _names_for(self, file: TrackedFile) -> dict[str, NameFacts]:
         file.names_seen = self._names_around(file)
         return file.names_seen
 
-    def _names_around(self, file: _File) -> dict[str, NameFacts]:
+    def _names_around(self, file: TrackedFile) -> dict[str, NameFacts]:
         """The checkpoint names in the other files of the project of ``file``."""
         index = self._index_of(file)
         around = {self._file(path).real for path in index.files_about_names()}
@@ -501,7 +461,7 @@ class Workspace:
             found[index.root] = NameFacts(tags=(NamePlace("", ".*", None, index.root, "tag"),))
         return found
 
-    def _name_facts(self, file: _File) -> NameFacts:
+    def _name_facts(self, file: TrackedFile) -> NameFacts:
         self._check(file)
         if file.names is None:
             try:
@@ -512,7 +472,7 @@ class Workspace:
                 file.names = NameFacts()
         return file.names
 
-    def _imported_by(self, file: _File) -> set[str]:
+    def _imported_by(self, file: TrackedFile) -> set[str]:
         """The files that ``file`` imports, directly or through others."""
         reached: set[str] = set()
         waiting = [file]
@@ -540,110 +500,6 @@ def _imports(model: FileModel) -> Iterator[str]:
                     yield from (f"{module}.{alias.name}" for alias in statement.names)
 
 
-class _File:
-    """A file and what is known about it.
-
-    Attributes:
-        path: as it was first asked for.
-        is_open: whether ``source`` is a buffer of the editor.
-        state: changes whenever what other files may have learned from this one can have.
-        looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
-            state of that file at the time.
-        bases, layout: where modules are looked for, and when that was last found to be right.
-        checked, stamped, settings: when what is known was last found to be up to date.
-        environment: that of ``source`` when what is known was last forgotten.
-        names: the checkpoint names in it.
-        names_seen: those around it, if anybody asked its model for them.
-    """
-
-    def __init__(self, path: str, real: str) -> None:
-        self.path = path
-        self.real = real
-        self.is_open = False
-        self.source: SourceFile | None = None
-        self.notebook: NotebookMap | None = None
-        self.on_disk: SourceText | None = None
-        self.failure: UnreadableSource | None = None
-        self.model: FileModel | None = None
-        self.names: NameFacts | None = None
-        self.names_seen: dict[str, NameFacts] | None = None
-        self.indexed: ProjectIndex | None = None
-        self.state = 0
-        self.generation = 0
-        self.environment = 0
-        self.looked_into: dict[str, tuple[str | None, int]] = {}
-        self.bases: tuple[str, ...] = ()
-        self.layout = -1
-        self.checked = -1
-        self.stamped = -1
-        self.settings = -1
-        self.stamp: tuple[int, ...] | None = ()
-
-    def touch(self) -> None:
-        """Something that facts rest on has changed."""
-        self.state += 1
-        self.model = None
-        self.names = None
-        if self.source is not None:
-            self.environment = self.source.environment
-
-    def forget(self) -> None:
-        """The content is another one."""
-        self.drop_trees()
-        self.failure = None
-        self.stamp = ()
-        self.looked_into.clear()
-
-    def drop_trees(self) -> None:
-        """Keep only what is small."""
-        self.source = self.notebook = self.on_disk = self.model = None
-
-    def read(self) -> SourceText:
-        """The content on disk.
-
-        Raises:
-            UnreadableSource: it cannot be read.
-        """
-        if self.failure is not None:
-            raise self.failure.with_traceback(None)
-        if self.on_disk is None:
-            try:
-                limit = MAX_NOTEBOOK_BYTES if self.path.endswith(".ipynb") else MAX_SOURCE_BYTES
-                self.on_disk = read_source(Path(self.path), limit)
-            except UnreadableSource as error:
-                self.failure = error
-                raise
-        return self.on_disk
-
-    def parse(self) -> SourceFile:
-        """The buffer, or the trees of what is on disk.
-
-        Raises:
-            UnreadableSource: it cannot be read.
-        """
-        if self.source is None:
-            text = self.read().text
-            if self.path.endswith(".ipynb"):
-                try:
-                    self.notebook = read_notebook(text)
-                except BadNotebook as error:
-                    self.failure = UnreadableSource(self.path, error.reason, error.line)
-                    raise self.failure from error
-                text = self.notebook.text
-            self.source = SourceFile(text)
-            self.environment = self.source.environment
-        return self.source
-
-
-@dataclass(frozen=True, slots=True)
-class _Configuration:
-    """The options of a folder. ``key`` changes when they have to be read again."""
-
-    key: tuple[Path | None, tuple[int, ...] | None]
-    options: Options
-    problems: tuple[ConfigProblem, ...]
-
-
 class _Lazily(Mapping[str, NameFacts]):
     """A mapping that is made when first looked at: most files never ask for the names of the others."""
 
@@ -664,12 +520,3 @@ class _Lazily(Mapping[str, NameFacts]):
 
     def __len__(self) -> int:
         return len(self._now())
-
-
-def _stamp(path: str) -> tuple[int, ...] | None:
-    """What changes when the file at ``path`` does; None when there is none."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -74,12 +74,16 @@ _ARRAY_CURES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A conversion, the checkpoint that makes it one, and where it is reported."""
+    """A conversion, the checkpoint that makes it one, and where it is reported.
+
+    ``used_as_arrays``: parameters that another conversion of the function shows to be arrays.
+    """
 
     checkpoint: Checkpoint
     known: Parameters
     arguments: dict[str, TracedArgument]
     conversion: Conversion
+    used_as_arrays: frozenset[str]
     model: FileModel
     range: Range
 
@@ -88,7 +92,7 @@ def check(model: FileModel) -> Iterator[Finding]:
     """Conversions of traced arguments in functions that this file checkpoints."""
     for place in _places(model):
         exception, text, exceptions = _raised(model, place.conversion)
-        function = place.known.function.name
+        function = place.known.display
         yield Finding(
             NAME,
             place.range,
@@ -109,21 +113,26 @@ def _places(model: FileModel) -> Iterator[_Place]:
             continue
         owner = known.function.model or model
         levels = {name: argument.level for name, argument in arguments.items()}
-        for conversion in conversions(Body(owner, known.function, levels)):
+        found = tuple(conversions(Body(owner, known.function, levels)))
+        arrays = frozenset(name for one in found if one.traced.needs_array for name in one.traced.names)
+        for conversion in found:
             where = model.range_of(conversion.node if owner is model else checkpoint.node)
             if where is not None:
-                yield _Place(checkpoint, known, arguments, conversion, owner, where)
+                yield _Place(checkpoint, known, arguments, conversion, arrays, owner, where)
 
 
 def _problem(place: _Place) -> str:
     conversion = place.conversion
     text = place.model.text_of(conversion.node)
     shown = text if len(text) <= 60 else text[:57] + "…"
+    names = " and ".join(f"`{name}`" for name in sorted(conversion.traced.names))
+    if conversion.where == "[]":
+        container = "list" if conversion.how == "index" else "dictionary"
+        return f"the {container} index `{shown}` asks for the value of {names}"
     if conversion.where in ("if", "while", "assert", "not", "match"):
         shown = f"{conversion.where} {shown}"
     elif conversion.where in ("and", "or"):
         shown = f"{shown} {conversion.where} …"
-    names = " and ".join(f"`{name}`" for name in sorted(conversion.traced.names))
     return f"`{shown}` asks for the value of {names}"
 
 
@@ -133,8 +142,10 @@ def _cure(model: FileModel, place: _Place) -> str:
     if arrays is None and place.conversion.how == "bool":
         arrays = "use `jnp.where` or `jax.lax.cond`"
     arrays = arrays or "keep it an array"
+    if "static_argnums" not in place.checkpoint.api.roles:
+        return arrays
     if not name:
-        return f"{arrays} (only a plain Python flag can be made static with `static_argnums`)"
+        return f"{arrays} (`static_argnums` helps only where a plain Python value is passed)"
     cure = f"mark `{name}` with `static_argnums=({index},)` if it is a plain Python value"
     if place.checkpoint.role("static_argnames") is not None and not model.target.remat3:
         cure += " (`static_argnames` has no effect without `jax_remat3`)"
@@ -143,11 +154,13 @@ def _cure(model: FileModel, place: _Place) -> str:
 
 def _static_candidate(place: _Place) -> tuple[str, int | None]:
     """The one parameter that may be made static, and its number; "" when there is none."""
-    names = place.conversion.traced.names & set(place.arguments)
-    if len(names) != 1 or place.conversion.traced.needs_array or "static_argnums" not in place.checkpoint.api.roles:
+    traced, api = place.conversion.traced, place.checkpoint.api
+    if len(traced.names) != 1 or traced.needs_array or "static_argnums" not in api.roles:
         return "", None
-    argument = place.arguments[next(iter(names))]
-    return ("", None) if argument.index is None or argument.is_array else (argument.name, argument.index)
+    argument = place.arguments[next(iter(traced.names))]
+    is_array = argument.is_array or argument.name in place.used_as_arrays
+    is_alone = len(place.arguments) == 1 and not place.known.takes_more  # nothing would be left to trace
+    return ("", None) if is_array or is_alone else (argument.name, argument.index)
 
 
 def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[str, ...]]:
@@ -167,7 +180,7 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
 
 
 def _related(model: FileModel, place: _Place) -> tuple[Related, ...]:
-    name = place.known.function.name
+    name = place.known.display
     if place.model is not model:
         area = place.model.range_of(place.conversion.node)
         return (Related(area, f"here, in `{name}`", place.model.path),) if area is not None else ()

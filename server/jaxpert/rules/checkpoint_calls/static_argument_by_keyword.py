@@ -75,8 +75,8 @@ def check(model: FileModel) -> Iterator[Finding]:
         yield Finding(
             NAME,
             place.range,
-            f"`{place.name}` of `{_function(place)}` is static (`static_argnums` {place.index}), but `static_argnums` "
-            f"counts positional arguments only: {_clause(place, severity)}; pass it by position",
+            f"`{place.name}` of `{place.known.display}` is static (`static_argnums` {place.index}), but that counts "
+            f"positional arguments only: {_clause(place, severity)}; pass it by position",
             severity,
             consequence,
             tuple(_related(model, place)),
@@ -113,17 +113,12 @@ def _static_by_name(model: FileModel, checkpoint: Checkpoint) -> frozenset[str]:
     return frozenset(name for name in found if isinstance(name, str))
 
 
-def _function(place: _Place) -> str:
-    owner = place.known.function.owner
-    return f"{owner.node.name}.{place.known.function.name}" if owner is not None else place.known.function.name
-
-
 def _effect(model: FileModel, place: _Place) -> tuple[str, Severity, tuple[str, ...]]:
     """What JAX does, how bad that is, and what it raises."""
     if "argnums_iterable" in place.checkpoint.api.traits:
         if place.name not in place.known.defaults:
-            text = f"{_function(place)}() missing 1 required positional argument: '{place.name}'"
-            return raises(model, "at this call", "TypeError", text), Severity.ERROR, ("TypeError",)
+            text = f"{place.known.display}() missing 1 required positional argument: '{place.name}'"
+            return raises(model, _when(place), "TypeError", text), Severity.ERROR, ("TypeError",)
         return silent(model, f"the argument is dropped and `{place.name}` keeps its default"), Severity.WARNING, ()
     if place.index < 0 or model.target.remat3:
         return silent(model, f"`{place.name}` is traced, and the first `if` on it raises"), Severity.WARNING, ()
@@ -131,20 +126,25 @@ def _effect(model: FileModel, place: _Place) -> tuple[str, Severity, tuple[str, 
         "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than or "
         f"equal to `-len(args)` and less than `len(args)`, but got ({place.index},)"
     )
-    return raises(model, "at this call", "ValueError", text), Severity.ERROR, ("ValueError",)
+    return raises(model, _when(place), "ValueError", text), Severity.ERROR, ("ValueError",)
 
 
 def _clause(place: _Place, severity: Severity) -> str:
     if "argnums_iterable" in place.checkpoint.api.traits:
         return f"`{place.checkpoint.api.name}` drops this one"
-    return "JAX raises at this call" if severity is Severity.ERROR else "this one is traced"
+    return f"JAX raises {_when(place)}" if severity is Severity.ERROR else "this one is traced"
+
+
+def _when(place: _Place) -> str:
+    return "when this partial is called" if place.call.is_partial else "at this call"
 
 
 def _related(model: FileModel, place: _Place) -> Iterator[Related]:
     argument = place.checkpoint.role("static_argnums")
     area = argument.model.range_of(argument.node) if argument is not None else None
     if argument is not None and area is not None:
-        yield Related(area, f"`{place.name}` is made static here", "" if argument.model is model else argument.model.path)
+        path = "" if argument.model is model else argument.model.path
+        yield Related(area, f"`{place.name}` is made static here", path)
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
@@ -172,8 +172,8 @@ def _by_position(model: FileModel, place: _Place) -> tuple[Edit, ...] | None:
     if where is None or where.start.line != where.end.line or any(name not in given for name in wanted):
         return None
     values = [*node.args, *(given[name].value for name in wanted)]
-    rest = [model.text_of(keyword) for keyword in node.keywords if keyword.arg is not None and keyword.arg not in wanted]
-    rest += [f"**{model.text_of(keyword.value)}" for keyword in node.keywords if keyword.arg is None]
+    others = [keyword for keyword in node.keywords if keyword.arg not in wanted]
+    rest = [model.text_of(keyword) if keyword.arg else f"**{model.text_of(keyword.value)}" for keyword in others]
     arguments = ", ".join([*map(model.text_of, values), *rest])
     return verbs.replace_expression(lines, where, f"{model.text_of(node.func)}({arguments})")
 

@@ -75,16 +75,16 @@ def _collection(model: FileModel, call: ApiCall, argument: Argument) -> Iterator
         return
     kind = kinds.pop()
     name = call.api.name.rpartition(".")[2]
-    ignores = name == "save_anything_except_these_names" and model.db.signature_ignores_names(name)  # type: ignore[attr-defined]
+    ignores = name == "save_anything_except_these_names" and model.db.signature_ignores_names(name)
     if kind in _UNHASHABLE and not ignores:
         consequence = raises(model, "where this stands", "TypeError", f"unhashable type: '{kind}'")
-        effect, severity, exceptions = "JAX raises here", Severity.ERROR, ("TypeError",)
+        effect, severity = "JAX raises here", Severity.ERROR
     else:
         consequence = silent(model, f"no value is named by a {kind}, so the policy matches nothing")
-        effect, severity, exceptions = "the policy matches no name", Severity.WARNING, ()
+        effect, severity = "the policy matches no name", Severity.WARNING
     yield Finding(
         NAME, where, f"`{name}` takes each name as an argument of its own, not a {kind} of them: {effect}; "
-        f"write `{_rewritten(model, name, argument)}`", severity, consequence, exceptions=exceptions,
+        f"write `{_rewritten(model, name, argument)}`", severity, consequence, exceptions=("TypeError",) if severity is Severity.ERROR else (),
     )
 
 

@@ -32,6 +32,7 @@ reported.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -41,39 +42,48 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.values import Sequence, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
-from jaxpert.text.lines import Range
 
 NAME = "offload-names-overlap"
 
 
+class _Written(NamedTuple):
+    """Where a name is given: the element of a list, tuple or set, or the whole argument; and in which file."""
+
+    node: ast.expr
+    model: FileModel
+    is_element: bool
+
+
 class _Overlap(NamedTuple):
-    """One name, where it is written as offloaded and where as saved."""
+    """One name of both collections."""
 
     name: str
-    offloaded: Value
-    saved: Value
+    offloaded: _Written
+    saved: _Written
 
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Every name that stands in both collections of one call."""
     for call, offloaded, saved in _calls(model):
+        keep, to = call.api.roles["names"], call.api.roles["offloaded_names"]
         for overlap in _overlaps(offloaded, saved):
-            where = _place(model, overlap.offloaded) or model.range_of(offloaded.node)
-            if where is None or offloaded.model is not model:
+            where = model.range_of(overlap.offloaded.node if overlap.offloaded.model is model else offloaded.node)
+            if where is None:
                 continue
-            to, keep = str(call.api.roles["offloaded_names"]), str(call.api.roles["names"])
             text = f"The names should be exclusive and should not intersect in `{keep}` and `{to}`. Got …"
             yield Finding(
                 NAME, where, f'"{overlap.name}" is in `{keep}` as well: JAX raises when the policy is made; '
-                f"name it in one of the two", Severity.ERROR, raises(model, "where this stands", "ValueError", text),
-                tuple(_related(model, overlap, saved, keep)), exceptions=("ValueError",),
+                "name it in one of the two", Severity.ERROR, raises(model, "where this stands", "ValueError", text),
+                tuple(_related(model, overlap, keep, to)), (("name", overlap.name),), ("ValueError",),
             )  # fmt: skip
 
 
 def _calls(model: FileModel) -> Iterator[tuple[ApiCall, Argument, Argument]]:
     for call in model.calls:
         offloaded, saved = call.role("offloaded_names"), call.role("names")
-        if offloaded is not None and saved is not None and not call.is_partial and not model.is_dead(call.site.block):
+        if offloaded is None or saved is None or call.is_partial or model.is_dead(call.site.block):
+            continue
+        if offloaded.model is model:
             yield call, offloaded, saved
 
 
@@ -83,37 +93,43 @@ def _overlaps(offloaded: Argument, saved: Argument) -> Iterator[_Overlap]:
         return  # they may depend on the same condition
     for one in to:
         for other in keep:
-            kept = {string(item): item for item in other.items} if isinstance(other, Sequence) else {}
-            moved = {string(item): item for item in one.items} if isinstance(one, Sequence) else {}
-            for name, item in moved.items():
-                if name is not None and name in kept:
-                    yield _Overlap(name, item, kept[name])
+            for name in dict.fromkeys(_names(one)):
+                if name in _names(other):
+                    yield _Overlap(name, _written(offloaded, one, name), _written(saved, other, name))
 
 
-def _place(model: FileModel, name: Value) -> Range | None:
-    """Where the name is written, if it is in this file."""
-    return model.range_of(name.site.node) if name.site is not None and name.model is model else None
+def _names(value: Value) -> list[str]:
+    texts = [string(item) for item in value.items] if isinstance(value, Sequence) else []
+    return [text for text in texts if text is not None]
 
 
-def _related(model: FileModel, overlap: _Overlap, saved: Argument, keep: str) -> Iterator[Related]:
-    name = overlap.saved
-    elsewhere = name.model is not None and name.model is not model
-    area = name.model.range_of(name.site.node) if name.model is not None and name.site is not None else None
-    if area is None and saved.model is model:
-        area, elsewhere = model.range_of(saved.node), False
-    if area is not None:
-        yield Related(area, f"`{keep}` has it here", name.model.path if elsewhere and name.model is not None else "")
+def _written(argument: Argument, value: Value, name: str) -> _Written:
+    node = value.site.node if value.site is not None else None
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and value.model is not None and value.site is not None:
+        for element in node.elts:
+            if string(value.model.evaluate(element, value.site.scope, value.site.block)) == name:
+                return _Written(element, value.model, True)
+    return _Written(argument.node, argument.model, False)
+
+
+def _related(model: FileModel, overlap: _Overlap, keep: str, to: str) -> Iterator[Related]:
+    for written, collection in ((overlap.saved, keep), (overlap.offloaded, to)):
+        area = written.model.range_of(written.node)
+        elsewhere = written.model is not model
+        if area is not None and (elsewhere or collection == keep):
+            yield Related(area, f"`{collection}` has it here", written.model.path if elsewhere else "")
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Take the name out of those that are saved: it is asked to be offloaded."""
     for call, offloaded, saved in _calls(model):
         for overlap in _overlaps(offloaded, saved):
-            where = _place(model, overlap.saved)
-            if where is None or (_place(model, overlap.offloaded) or model.range_of(offloaded.node)) != finding.range:
+            if finding.datum("name") != overlap.name or model.range_of(overlap.offloaded.node) != finding.range:
                 continue
-            if where == finding.range:
-                return None  # one constant is given as both
+            saved_at, here = overlap.saved, overlap.saved.model is model
+            where = model.range_of(saved_at.node) if here and saved_at.is_element else None
+            if where is None or where == finding.range:
+                return None
             edits = verbs.remove_element(model.source.lines, where)
             title = f'Remove "{overlap.name}" from `{call.api.roles["names"]}`'
             return Fix(title, Safety.UNSAFE, edits) if edits else None

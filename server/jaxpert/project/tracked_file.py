@@ -1,0 +1,123 @@
+"""One file of the workspace, open or on disk, and what is remembered about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jaxpert.model.file_model import FileModel
+from jaxpert.model.names import NameFacts
+from jaxpert.project.index import ProjectIndex
+from jaxpert.syntax.notebook import BadNotebook, NotebookMap, read_notebook
+from jaxpert.syntax.units import SourceFile
+from jaxpert.text.decoding import (
+    MAX_NOTEBOOK_BYTES,
+    MAX_SOURCE_BYTES,
+    SourceText,
+    UnreadableSource,
+    read_source,
+)
+
+
+class TrackedFile:
+    """A file and what is known about it.
+
+    Attributes:
+        path: as it was first asked for.
+        is_open: whether ``source`` is a buffer of the editor.
+        state: changes whenever what other files may have learned from this one can have.
+        looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
+            state of that file at the time.
+        bases, layout: the folders that it may import from, and when these were last found to be right.
+        checked, stamped, settings: when what is known was last found to be up to date.
+        environment: that of ``source`` when what is known was last forgotten.
+        names: the checkpoint names in it.
+        names_seen: those around it, if anybody asked its model for them.
+    """
+
+    def __init__(self, path: str, real: str) -> None:
+        self.path = path
+        self.real = real
+        self.is_open = False
+        self.source: SourceFile | None = None
+        self.notebook: NotebookMap | None = None
+        self.on_disk: SourceText | None = None
+        self.failure: UnreadableSource | None = None
+        self.model: FileModel | None = None
+        self.names: NameFacts | None = None
+        self.names_seen: dict[str, NameFacts] | None = None
+        self.indexed: ProjectIndex | None = None
+        self.state = 0
+        self.generation = 0
+        self.environment = 0
+        self.looked_into: dict[str, tuple[str | None, int]] = {}
+        self.bases: tuple[str, ...] = ()
+        self.layout = -1
+        self.checked = -1
+        self.stamped = -1
+        self.settings = -1
+        self.stamp: tuple[int, ...] | None = ()
+
+    def touch(self) -> None:
+        """Something that facts rest on has changed."""
+        self.state += 1
+        self.model = None
+        self.names = None
+        if self.source is not None:
+            self.environment = self.source.environment
+
+    def forget(self) -> None:
+        """The content is another one."""
+        self.drop_trees()
+        self.failure = None
+        self.stamp = ()
+        self.looked_into.clear()
+
+    def drop_trees(self) -> None:
+        """Keep only what is small."""
+        self.source = self.notebook = self.on_disk = self.model = None
+
+    def read(self) -> SourceText:
+        """The content on disk.
+
+        Raises:
+            UnreadableSource: it cannot be read.
+        """
+        if self.failure is not None:
+            raise self.failure.with_traceback(None)
+        if self.on_disk is None:
+            try:
+                limit = MAX_NOTEBOOK_BYTES if self.path.endswith(".ipynb") else MAX_SOURCE_BYTES
+                self.on_disk = read_source(Path(self.path), limit)
+            except UnreadableSource as error:
+                self.failure = error
+                raise
+        return self.on_disk
+
+    def parse(self) -> SourceFile:
+        """The buffer, or the trees of what is on disk.
+
+        Raises:
+            UnreadableSource: it cannot be read.
+        """
+        if self.source is None:
+            text = self.read().text
+            if self.path.endswith(".ipynb"):
+                try:
+                    self.notebook = read_notebook(text)
+                except BadNotebook as error:
+                    self.failure = UnreadableSource(self.path, error.reason, error.line)
+                    raise self.failure from error
+                text = self.notebook.text
+            self.source = SourceFile(text)
+            self.environment = self.source.environment
+        return self.source
+
+
+def stamp_of(path: str) -> tuple[int, ...] | None:
+    """What changes when the file at ``path`` does; None when there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 (the path is a string)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
