@@ -11,6 +11,7 @@ import importlib
 import click
 
 from jaxpert import __version__
+from jaxpert.text.near_misses import did_you_mean
 
 _COMMANDS = {
     "check": "jaxpert.cli.check:check",
@@ -25,6 +26,14 @@ class _LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS, *super().list_commands(ctx)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        commands = self.list_commands(ctx)
+        if args and args[0] not in commands and not args[0].startswith("-"):
+            ctx.fail(f"There is no command `{args[0]}`{did_you_mean(args[0], commands) or '.'}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:

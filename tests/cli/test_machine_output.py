@@ -26,7 +26,12 @@ LOCATION = {
 }
 EDIT = {
     "type": "object",
-    "properties": {"content": {"type": "string"}, "location": LOCATION, "end_location": LOCATION, "cell": {"type": "integer"}},
+    "properties": {
+        "content": {"type": "string"},
+        "location": LOCATION,
+        "end_location": LOCATION,
+        "cell": {"type": "integer"},
+    },
     "required": ["content", "location", "end_location"],
     "additionalProperties": False,
 }

@@ -202,7 +202,7 @@ def test_colour_carries_nothing_alone() -> None:
          "Fixed 2. No problems found in 1 file."),
         (Run((FileReport(Path("a.py"), (finding_at(range_at(0, 0, 0, 1)),), change=Change("a", "b", b"b", 2)),),
              fixing=True),
-         "Fixed 2. 1 error left in 1 of 1 file."),
+         "Fixed 2. 1 error left in 1 file."),
     ],
 )  # fmt: skip
 def test_the_last_line(run: Run, expected: str) -> None:

@@ -114,9 +114,12 @@ REPORTED: dict[str, list[tuple[str, str, str, str | None]]] = {
             "x  # jaxpert: ignore[policy-falls-through]",
         )
     ],
-    "x  # jaxpert: ignore[JXP999, E501]": [
-        ("unknown-suppression", "JXP999", "no rule is called `JXP999`", "x  # jaxpert: ignore[E501]"),
-        ("unknown-suppression", "E501", "no rule is called `E501`", "x  # jaxpert: ignore[JXP999]"),
+    "x  # jaxpert: ignore[JXP209, E501]": [
+        ("unknown-suppression", "JXP209", "no rule is called `JXP209`: take it out", "x  # jaxpert: ignore[E501]"),
+        ("unknown-suppression", "E501", "no rule is called `E501`: take it out", "x  # jaxpert: ignore[JXP209]"),
+    ],
+    "x  # jaxpert: ignore[JPX201]": [
+        ("unknown-suppression", "JPX201", "did you mean `JXP201`?", "x  # jaxpert: ignore[JXP201]")
     ],
     "<policy-signature|x|>  # jaxpert: ignore why": [
         (

@@ -42,7 +42,11 @@ CHECKPOINT = Api(
     paths=("jax.checkpoint", "jax.remat"),
     signatures=(signature("positional_or_keyword fun", "keyword_only policy=None"),),
     summary="Recompute `fun`'s values on the backward pass.",
-    notes=(VersionNote("0.11", "removed", "`concrete`"), VersionNote("any", "note", "Nothing."), VersionNote("0.5", "added", "")),
+    notes=(
+        VersionNote("0.11", "removed", "`concrete`"),
+        VersionNote("any", "note", "Nothing."),
+        VersionNote("0.5", "added", ""),
+    ),
     url="https://example.org/checkpoint",
     example="f = jax.checkpoint(f)\n",
 )
@@ -64,5 +68,7 @@ def test_an_api_that_the_version_lacks_says_so():
 
 
 def test_plain_text_has_no_markup_and_keeps_the_code():
-    hover = Hover(SOMEWHERE, (Prose("**`f_*x*`** *is* 2*3 and `a**b`"), Code("x = 1\ny = 2"), Link("More", "https://x")))
+    hover = Hover(
+        SOMEWHERE, (Prose("**`f_*x*`** *is* 2*3 and `a**b`"), Code("x = 1\ny = 2"), Link("More", "https://x"))
+    )
     assert to_plain_text(hover) == "f_*x* is 2*3 and a**b\n\n    x = 1\n    y = 2\n\nMore: https://x"

@@ -155,16 +155,16 @@ class Client:
     def change(self, uri: str, version: int, *changes: tuple[tuple[int, int, int, int], str] | str) -> None:
         """Edit a document; each change is a range of four numbers and a text, or the whole new text."""
         events = [
-            {"text": change}
-            if isinstance(change, str)
-            else {"range": area(*change[0]), "text": change[1]}
+            {"text": change} if isinstance(change, str) else {"range": area(*change[0]), "text": change[1]}
             for change in changes
         ]
         identifier = {"uri": uri, "version": version}
         self.notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": events})
 
-    async def pushed(self, uri: str, wanted: Callable[[Message], bool] = lambda params: True, after: int = 0) -> list[Message]:
-        """The diagnostics of the first push for ``uri`` that is ``wanted``, not looking at the first ``after`` pushes."""
+    async def pushed(
+        self, uri: str, wanted: Callable[[Message], bool] = lambda params: True, after: int = 0
+    ) -> list[Message]:
+        """The diagnostics of the first push for ``uri`` that is ``wanted``; the first ``after`` pushes do not count."""
 
         def found() -> Message | None:
             return next((it for it in self.published[after:] if it["uri"] == uri and wanted(it)), None)
@@ -257,6 +257,8 @@ class Client:
         assert self.process.stderr is not None
         while data := await self.process.stderr.read(1 << 16):
             self.errors += data
+            async with self._happened:
+                self._happened.notify_all()
 
 
 def area(line: int, character: int, end_line: int, end_character: int) -> Message:

@@ -128,7 +128,9 @@ def test_documents_that_are_no_files_get_paths_of_their_own():
 
 
 def test_a_diagnostic_has_only_what_the_client_understands():
-    finding = Finding("policy-called", Range(Position(0, 0), Position(0, 1)), "m", Severity.HINT, tags=(Tag.DEPRECATED,))
+    finding = Finding(
+        "policy-called", Range(Position(0, 0), Position(0, 1)), "m", Severity.HINT, tags=(Tag.DEPRECATED,)
+    )
     area = types.Range(types.Position(0, 0), types.Position(0, 1))
     place = types.DiagnosticRelatedInformation(types.Location("file:///b.py", area), "there")
     rich = to_diagnostic(finding, area, url="https://x", code="JXP207", related=[place], tags=True, data=True)

@@ -107,7 +107,7 @@ def test_no_change_waits_longer_than_the_maximum(cost, gaps):
             first = None
         pace.changed(now)
         first = now if first is None else first
-        assert 0.0 <= pace.delay(now)
+        assert pace.delay(now) >= 0.0
         assert now + pace.delay(now) <= first + MAXIMUM_WAIT + 1e-9
 
 

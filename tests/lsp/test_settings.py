@@ -18,7 +18,10 @@ def test_nothing_useful_is_no_settings(sent):
 
 
 def test_null_leaves_the_earlier_layer():
-    assert layered({"x64": True, "remat3": True}, None, {"x64": None, "remat3": False}) == {"x64": True, "remat3": False}
+    assert layered({"x64": True, "remat3": True}, None, {"x64": None, "remat3": False}) == {
+        "x64": True,
+        "remat3": False,
+    }
 
 
 def test_known_settings_are_read_and_empty_ones_count_as_not_set():

@@ -30,7 +30,9 @@ _FENCE = re.compile(r"^```(\w*)\s*$")
 _DIRECTIVE = re.compile(r"^# (file|jax|remat3|x64): (\S+)\s*$")
 _SEVERITIES = "error|warning|information|hint"
 _MARK_COMMENT = re.compile(rf"\s*# (?=(?:{_SEVERITIES}): \[)")
-_MARK = re.compile(rf'[\s#,]*({_SEVERITIES}): \[([a-z0-9-]+)\](?: "([^"]*)")?\s*')
+_MARK = re.compile(
+    rf'[\s#,]*({_SEVERITIES}): \[([a-z0-9-]+)\](?: "(.*?)"(?=\s*$|[\s#,]+(?:{_SEVERITIES}): \[))?\s*'
+)
 
 
 class PageError(ValueError):

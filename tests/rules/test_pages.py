@@ -13,7 +13,7 @@ PAGE = '''\
 
 ```python
 # jax: 0.7.2
-x = 1  # kept  # error: [some-rule] warning: [other-rule] "in the message"
+x = 1  # kept  # error: [some-rule] "say `a["b"]`" warning: [other-rule] "in the message"
 "# not a mark"
 ```
 ```fixed
@@ -51,7 +51,10 @@ def test_marks_and_directives_are_not_text(tmp_path: Path) -> None:
     (block,) = example.blocks
     assert (example.rule, example.options, example.where) == ("some-rule", {"jax": "0.7.2"}, "some-rule.md:5")
     assert block.text == 'x = 1  # kept\n"# not a mark"\n'
-    assert block.marks == (Mark(0, "error", "some-rule"), Mark(0, "warning", "other-rule", "in the message"))
+    assert block.marks == (
+        Mark(0, "error", "some-rule", 'say `a["b"]`'),
+        Mark(0, "warning", "other-rule", "in the message"),
+    )
     assert block.fixed == "x = 2  # kept\n"
 
 

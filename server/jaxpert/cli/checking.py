@@ -75,8 +75,8 @@ def describe_options(request: Request) -> str:
             "x64": options.x64,
         }
         origin = f"from {options.source}" if options.source else "no configuration file"
-        rules = ", ".join(KNOWN_RULES[name] for name in sorted(options.enabled_rules(path, KNOWN_RULES)))
-        lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+        rules = ", ".join(sorted(KNOWN_RULES[name] for name in options.enabled_rules(path, KNOWN_RULES)))
+        lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value not in (None, [], {})]
         sections.append("\n".join([f"# {path}: {origin}", *lines, f"# rules: {rules or 'none'}"]))
     return "\n\n".join(sections) + "\n"
 

@@ -46,4 +46,4 @@ def _show(rule: Rule) -> None:
 
     console = console_for(sys.stdout)
     # Lines of prose longer than this are hard to read, whatever the width of the terminal.
-    console.print(Padding(Markdown(page), (1, 2)), width=min(console.width, 100))
+    console.print(Padding(Markdown(page, code_theme="ansi_dark"), (1, 2)), width=min(console.width, 100))

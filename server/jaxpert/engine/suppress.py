@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.project.config import rules_meant
+from jaxpert.project.config import likely_meant, rules_meant
 from jaxpert.rulekit.rule import Finding, Rule, Severity, Tag
 from jaxpert.syntax.comments import Malformation, SuppressedCode, Suppression, SuppressionKind, find_suppressions
 from jaxpert.text.lines import Range
@@ -140,7 +140,7 @@ class _Judge:
         return found
 
     def _unknown(self, code: SuppressedCode) -> Finding:
-        names = [*self.known, *self.known.values()]
+        names = likely_meant(code.text, self.known)
         near = nearest(code.text, names)
         message = f"no rule is called `{code.text}`{did_you_mean(code.text, names)}"
         if near:

@@ -11,7 +11,7 @@ import ast
 import json
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,6 +55,12 @@ class JaxDb:
     def apis(self) -> Iterator[Api]:
         """Every API, of every version and library, in the order of the data."""
         return _catalogue().apis()
+
+    @cached_property
+    def words_about_names(self) -> frozenset[str]:
+        """Last words of the paths of everything that takes checkpoint names."""
+        kinds = (ApiKind.CHECKPOINT_NAME, ApiKind.POLICY_FACTORY)
+        return frozenset(path.rpartition(".")[2] for api in self.apis() if api.kind in kinds for path in api.paths)
 
     def signature(self, api: Api) -> Signature | None:
         """The signature in the target version, or None where it is unknown, not a callable or not there."""

@@ -88,6 +88,7 @@ TRAITS = {
     # POLICY and POLICY_FACTORY
     "names_as_varargs": "names are separate positional arguments",
     "names_as_collections": "names are lists, tuples or sets",
+    "names_disjoint": "raises when one name is in two of its collections",
     "names_excluded": "the names are those that are not stored",
     "names_have_no_effect": "what is stored does not depend on the names",
     "names_not_looked_at": "any arguments are accepted, even unhashable ones",

@@ -25,7 +25,7 @@ class ClientProfile:
         configuration: answers ``workspace/configuration``.
         watches_files: lets us name the files that it watches.
         registers_configuration: wants to be asked before it sends ``didChangeConfiguration``.
-        folders: knows workspace folders.
+        progress_bars: shows the progress of long work.
     """
 
     encoding: Encoding = "utf-16"
@@ -42,7 +42,7 @@ class ClientProfile:
     configuration: bool = False
     watches_files: bool = False
     registers_configuration: bool = False
-    folders: bool = False
+    progress_bars: bool = False
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> ClientProfile:
@@ -75,5 +75,5 @@ class ClientProfile:
             configuration=bool(workspace.configuration),
             watches_files=bool(watched and watched.dynamic_registration),
             registers_configuration=bool(changed and changed.dynamic_registration),
-            folders=bool(workspace.workspace_folders),
+            progress_bars=bool(capabilities.window and capabilities.window.work_done_progress),
         )

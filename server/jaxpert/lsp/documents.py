@@ -6,6 +6,7 @@ A document is what is analysed as one text: a Python file, or all Python cells o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,8 @@ from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
 
 if TYPE_CHECKING:
-    from jaxpert.syntax.notebook import NotebookMap
     from jaxpert.project.workspace import Workspace
+    from jaxpert.syntax.notebook import NotebookMap
 
 LARGEST = 5_000_000
 """Characters from which a document is not analysed: generated data, not code that somebody reads."""
@@ -179,10 +180,10 @@ class Documents:
 
     def open_file(self, item: types.TextDocumentItem) -> FileDocument | None:
         """Keep a document that the client opened; None when it is not Python."""
+        self.close(item.uri)
         path = self._path(item.uri)
         if item.language_id.lower() not in _PYTHON and path.suffix not in (".py", ".pyi"):
             return None
-        self.close(item.uri)
         if len(item.text) > LARGEST:
             document = FileDocument(item.uri, item.version, path, PlainText(item.text))
         else:
@@ -226,7 +227,9 @@ class Documents:
         self._keep(document)
         return document
 
-    def change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> tuple[NotebookDocument, set[str]] | None:
+    def change_notebook(
+        self, params: types.DidChangeNotebookDocumentParams
+    ) -> tuple[NotebookDocument, set[str]] | None:
         """Apply what the client did to a notebook; also the URIs of cells that are gone or no longer Python."""
         document = self._documents.get(params.notebook_document.uri)
         if not isinstance(document, NotebookDocument):
@@ -274,7 +277,7 @@ class Documents:
         if document is None:
             return None
         self._parts = {name: entry for name, entry in self._parts.items() if entry[0] is not document}
-        if not document.too_large and self.by_path(document.path) is None:
+        if not document.too_large:
             self._workspace.close(document.path)
         return document
 
@@ -285,14 +288,19 @@ class Documents:
             self._parts[part.uri] = document, part
 
     def _path(self, uri: str) -> Path:
-        path = path_from_uri(uri)
-        return Path(path) if path else stand_in_path(uri, self._folder)
+        name = path_from_uri(uri)
+        path = Path(name) if name else stand_in_path(uri, self._folder)
+        # Two URIs may mean one file (a link, another spelling); each has its own text all the same.
+        taken = {os.path.realpath(document.path) for document in self}
+        return stand_in_path(f"duplicate:{path}#{uri}", self._folder) if os.path.realpath(path) in taken else path
 
 
 def _cell(cell: types.NotebookCell, item: types.TextDocumentItem | None = None) -> Part:
     if item is None:
         return Part(cell.document, None, PlainText(""), False)
-    return Part(item.uri, item.version, PlainText(item.text), cell.kind == types.NotebookCellKind.Code and _is_python(item))
+    return Part(
+        item.uri, item.version, PlainText(item.text), cell.kind == types.NotebookCellKind.Code and _is_python(item)
+    )
 
 
 def _is_python(item: types.TextDocumentItem) -> bool:

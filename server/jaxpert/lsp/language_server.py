@@ -73,25 +73,38 @@ class JaxpertServer(LanguageServer):
         assert self._loop is not None
         session = self.session = lifecycle.initialize(self, params, self._loop)
         logger.addHandler(ClientLog(self))
-        logger.setLevel(logging.INFO)
         logger.propagate = False
         self.handle(types.TEXT_DOCUMENT_CODE_ACTION, actions.code_action, actions.options(session.client))
         if session.client.resolves_edits:
             self.handle(types.CODE_ACTION_RESOLVE, actions.resolve)
         if session.client.pulls:
-            self.handle(types.TEXT_DOCUMENT_DIAGNOSTIC, diagnostics.document_diagnostic, diagnostics.OPTIONS)
+            self.handle(
+                types.TEXT_DOCUMENT_DIAGNOSTIC,
+                diagnostics.document_diagnostic,
+                diagnostics.OPTIONS,
+                diagnostics.nothing_new,
+            )
 
-    def handle(self, method: str, handler: Callable[[Session, Any], R], options: object = None) -> None:
-        """Let ``handler`` answer ``method``. When it fails, that is one log line and an empty answer."""
+    def handle(
+        self,
+        method: str,
+        handler: Callable[[Session, Any], R],
+        options: object = None,
+        otherwise: Callable[[Any], R] | None = None,
+    ) -> None:
+        """Let ``handler`` answer ``method``. When it fails, that is one log line and an empty answer.
+
+        Args:
+            options: what the client is told about our support of ``method``.
+            otherwise: gives the empty answer where null is not allowed.
+        """
 
         def guarded(params: Any = None) -> R | None:
-            if self.session is None:
-                return None
             try:
-                return handler(self.session, params)
+                return handler(self.session, params) if self.session else None
             except Exception as error:
                 self.failed(method, error)
-                return None
+                return otherwise(params) if otherwise else None
 
         self.feature(method, options)(guarded)
 
@@ -128,10 +141,6 @@ class JaxpertServer(LanguageServer):
                     self.failed(f"the answer to {method}", error)
 
         self.protocol.send_request(method, params).add_done_callback(done)
-
-    def log(self, message: str, level: int = logging.INFO) -> None:
-        """Show ``message`` in the client's log, or on standard error before there is a client."""
-        logger.log(level, message)
 
     # -- life -------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Generator
 from typing import Any, TypeVar
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 logger = logging.getLogger("jaxpert")
@@ -29,6 +30,7 @@ _KEPT_BY_US = (
 _PARSE_ERROR = -32700
 _NOT_INITIALIZED = -32002
 _INVALID_REQUEST = -32600
+_LARGEST_NUMBER = 2**31 - 1
 
 
 class Protocol(LanguageServerProtocol):
@@ -52,10 +54,16 @@ class Protocol(LanguageServerProtocol):
         document = {"uri": "", "version": 1, "languageId": "python", "text": ""}
         for method, params in (
             (types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document}),
-            (types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": document, "contentChanges": [{"range": area, "text": ""}]}),
+            (
+                types.TEXT_DOCUMENT_DID_CHANGE,
+                {"textDocument": document, "contentChanges": [{"range": area, "text": ""}]},
+            ),
             (types.TEXT_DOCUMENT_DIAGNOSTIC, {"textDocument": document}),
             (types.TEXT_DOCUMENT_HOVER, {"textDocument": document, "position": place}),
-            (types.TEXT_DOCUMENT_CODE_ACTION, {"textDocument": document, "range": area, "context": {"diagnostics": []}}),
+            (
+                types.TEXT_DOCUMENT_CODE_ACTION,
+                {"textDocument": document, "range": area, "context": {"diagnostics": []}},
+            ),
         ):
             self.structure_message({"jsonrpc": self.VERSION, "id": "", "method": method, "params": params})
         start = types.Position(0, 0)
@@ -96,10 +104,11 @@ class Protocol(LanguageServerProtocol):
         if not self._is_due(message, request_id):
             return
         try:
-            structured = self.structure_message(message)
-        except JsonRpcException as error:
+            structured = self._structure(message)
+        except JsonRpcException:
+            logger.error("invalid parameters of %s", message.get("method", "a response"))
             if request_id is not None:
-                self._refuse(request_id, error.code or _INVALID_REQUEST, f"invalid parameters of {message['method']}")
+                self._refuse(request_id, JsonRpcInvalidParams.CODE, f"invalid parameters of {message['method']}")
             return
         try:
             self.handle_message(structured)
@@ -107,6 +116,30 @@ class Protocol(LanguageServerProtocol):
             logger.exception("cannot handle %r", message.get("method", "response"))
             if request_id is not None:
                 self._refuse(request_id, JsonRpcInternalError.CODE, "internal error")
+
+    def _structure(self, message: dict[str, Any]) -> Any:
+        try:
+            return self.structure_message(message)
+        except JsonRpcException:
+            # Some clients mean "to the end" by numbers beyond the protocol's; an edit must not be lost for that.
+            corrected = _with_possible_positions(message)
+            if message.get("method") == types.INITIALIZE and isinstance(message.get("params"), dict):
+                corrected["params"]["capabilities"] = self._readable(message["params"].get("capabilities"))
+            if corrected == message:
+                raise
+            return self.structure_message(corrected)
+
+    def _readable(self, capabilities: Any) -> dict[str, Any]:
+        """The abilities that can be read: a client's slip in one of them must not cost all."""
+        readable: dict[str, dict[str, Any]] = {}
+        for group, abilities in capabilities.items() if isinstance(capabilities, dict) else ():
+            for name, ability in abilities.items() if isinstance(abilities, dict) else ():
+                try:
+                    self.structured({group: {name: ability}}, types.ClientCapabilities)
+                    readable.setdefault(group, {})[name] = ability
+                except Exception:
+                    logger.warning("cannot read what the client says about %s.%s", group, name)
+        return readable
 
     def _is_due(self, message: dict[str, Any], request_id: int | str | None) -> bool:
         """Whether the state of the session allows ``message`` (LSP, "Server lifecycle")."""
@@ -128,8 +161,29 @@ class Protocol(LanguageServerProtocol):
         error = {"code": code, "message": message}
         self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": error})
 
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """pygls' answer, without the list of commands, which is empty."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.execute_command_provider = None
+        return result
+
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
         """End the process: code 0 after a shutdown request, else 1."""
         server: Any = self._server
         server.stop(0 if self._shutdown else 1)
+
+
+def _with_possible_positions(value: Any) -> Any:
+    """``value`` with the numbers of its positions brought into the protocol's range."""
+    if isinstance(value, list):
+        return [_with_possible_positions(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: int(min(max(each, 0), _LARGEST_NUMBER))
+        if key in ("line", "character") and isinstance(each, (int, float))
+        else _with_possible_positions(each)
+        for key, each in value.items()
+    }

@@ -46,7 +46,9 @@ def one_diagnostic(session: Session, document: Document, finding: Finding, area:
         area,
         url=rule_url(finding.rule) if client.code_links else None,
         code=rule.code if rule else "",
-        related=[place for it in finding.related if (place := _related(session, document, it))] if client.related else None,
+        related=[place for it in finding.related if (place := _related(session, document, it))]
+        if client.related
+        else None,
         tags=client.tags,
         data=client.data,
     )
@@ -60,9 +62,7 @@ def _related(session: Session, document: Document, related: Related) -> types.Di
         other = session.documents.by_path(path)
         if other is None:
             lines: Sequence[str] = session.lines_on_disk(path)
-            location = types.Location(
-                uri_from_path(str(path)), to_range(lines, related.range, session.client.encoding)
-            )
+            location = types.Location(uri_from_path(str(path)), to_range(lines, related.range, session.client.encoding))
             return types.DiagnosticRelatedInformation(location, related.message)
         placed = other.locate(related.range)
     if placed is None:

@@ -39,6 +39,8 @@ def create_server() -> JaxpertServer:
     """
     gc.disable()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s: %(message)s")
+    logging.getLogger("jaxpert").setLevel(logging.INFO)
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # we log what matters of it ourselves, in one line
     from jaxpert.lsp.language_server import JaxpertServer
 
     return JaxpertServer()

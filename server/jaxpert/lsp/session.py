@@ -21,15 +21,16 @@ from jaxpert.lsp.client import ClientProfile
 from jaxpert.lsp.convert import SOURCE, to_range, uri_from_path
 from jaxpert.lsp.documents import Document, Documents
 from jaxpert.lsp.folders import Folders
+from jaxpert.lsp.progress import Progress
 from jaxpert.lsp.reports import diagnostics_of, too_large_diagnostic
 from jaxpert.lsp.schedule import Loop, Scheduler, settle_heap
 from jaxpert.text.lines import split_lines
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
-    from jaxpert.lsp.language_server import JaxpertServer
     from jaxpert.ide.actions import Action
     from jaxpert.lsp.documents import Part
+    from jaxpert.lsp.language_server import JaxpertServer
     from jaxpert.project.config import ConfigProblem
     from jaxpert.project.workspace import Workspace
     from jaxpert.text.lines import Range
@@ -213,23 +214,29 @@ class Session:
         self, document: Document, analysis: Analysis, area: Range, only: Sequence[str] | None
     ) -> Iterator[Action]:
         """What can be done about the findings at ``area`` and in the whole document, of the kinds ``only``."""
-        from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, fix_all, quick_fixes, wanted
+        from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, quick_fixes, wanted
 
         if wanted(QUICK_FIX, only):
             yield from quick_fixes(analysis, area)
-        if wanted(FIX_ALL, only) and (action := fix_all(analysis, lambda text: self._analysis_of(document, text))):
+        if wanted(FIX_ALL, only) and (action := self._fix_all(document, analysis)):
             yield action
 
-    def _analysis_of(self, document: Document, text: str) -> Analysis:
-        """What would be known about ``document`` if it held ``text``."""
+    def _fix_all(self, document: Document, analysis: Analysis) -> Action | None:
+        """What fixes everything in ``document``. Its text changes on the way and is the same again afterwards."""
         from jaxpert.engine.analyze import analyze
+        from jaxpert.ide.actions import fix_all
 
-        before = self.workspace.snapshot(document.path).text
-        self.workspace.replace(document.path, text)
-        try:
+        before = analysis.snapshot.text
+
+        def analyse(text: str) -> Analysis:
+            self.workspace.replace(document.path, text)
             return analyze(self.workspace.snapshot(document.path))
+
+        try:
+            return fix_all(analysis, analyse)
         finally:
             self.workspace.replace(document.path, before)
+            self._age += 1  # an analysis is only good until the text changes
 
     # -- telling ----------------------------------------------------------------------------------------------
 
@@ -273,9 +280,14 @@ class Session:
             if document is not None and not document.too_large:
                 news |= self.workspace.snapshot(document.path).source.reconcile()
                 yield
-        for _ in self.workspace.index():
-            news = True
-            yield
+        progress = Progress(self.server, "Looking for checkpoint names", self.client.progress_bars)
+        try:
+            for _ in self.workspace.index():
+                progress.step()
+                news = True
+                yield
+        finally:
+            progress.end()
         if news:
             self._age += 1
         yield from self._tell_all(news)

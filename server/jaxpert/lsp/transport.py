@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -130,7 +131,7 @@ async def _serve_tcp(server: JaxpertServer, host: str, port: int) -> int:
             client.set_result((reader, writer))
 
     listener = await asyncio.start_server(connected, host, port)
-    server.log(f"waiting for a client at {listener.sockets[0].getsockname()}")
+    logging.getLogger("jaxpert").info("waiting for a client at %s", listener.sockets[0].getsockname())
     reader, writer = await client
     listener.close()
     server.protocol.set_writer(writer)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from jaxpert.model.evaluate import Evaluator
 
 MOST_ITEMS = 64
-_MOST_NESTED = 12
 
 _SEQUENCES = {
     "builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set", "builtins.frozenset": "frozenset",
@@ -133,8 +132,8 @@ def _called_symbol(evaluator: Evaluator, callee: Symbol, node: ast.Call, site: S
         return choice([Partial(t, given, keywords, opened, site=site, model=model) for t in argument(0).options()])
     if path == "builtins.getattr" and len(node.args) >= 2:
         return _getattr(evaluator, node, site, frame)
-    if path == "typing.cast" and len(node.args) == 2:
-        return argument(1)
+    if (path == "typing.cast" and len(node.args) == 2) or (path == "builtins.staticmethod" and len(node.args) == 1):
+        return argument(-1)
     if path in ("builtins.isinstance", "builtins.callable") and len(node.args) == 1 + (path == "builtins.isinstance"):
         known = is_callable(argument(0)) if len(node.args) == 1 else is_instance(argument(0), argument(1))
         if known is not None:
@@ -250,10 +249,7 @@ def result_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywo
     """
     model = target.model or evaluator.model
     if model is not evaluator.model:
-        other = model.evaluator
-        if other.depth or evaluator.depth > _MOST_NESTED:
-            return UNKNOWN
-        return result_of(other, target, args, keywords)
+        return result_of(model.evaluator, target, args, keywords)
     evaluator.entered.append(target.function.block.tree)
     function = target.function
     node = function.node

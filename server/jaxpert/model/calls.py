@@ -153,8 +153,13 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
         members = owner.parent.bindings.get(first_attribute)
         if members:
             return any(_leads_somewhere(model, member, False, seen) for member in members)
-        assigned = model.self_attributes(owner.parent).get(first_attribute, ())
-        return any(_value_leads(model, value, where, False, seen) for value, where, _ in assigned)
+        key = (id(owner.parent), f"self.{first_attribute}", False)
+        known = seen.get(key)
+        if known is None:
+            seen[key] = False
+            assigned = model.self_attributes(owner.parent).get(first_attribute, ())
+            known = seen[key] = any(_value_leads(model, value, where, False, seen) for value, where, _ in assigned)
+        return known
     return False
 
 
@@ -167,8 +172,9 @@ def _leads_somewhere(model: FileModel, binding: Binding, attribute: bool, seen: 
         return bool(binding.detail[1]) or model.matters(str(binding.detail[0]))
     if kind in (BindingKind.ASSIGN, BindingKind.UNPACK, BindingKind.LOOP) and binding.value is not None:
         return _value_leads(model, binding.value, binding.scope, attribute, seen)
-    if kind is BindingKind.CLASS:
-        return attribute or bool(getattr(binding.node, "decorator_list", ()))
+    if isinstance(binding.node, ast.ClassDef):
+        methods = (inner for inner in binding.node.body if getattr(inner, "name", "") == "__call__")
+        return attribute or any(getattr(node, "decorator_list", ()) for node in (binding.node, *methods))
     return kind is BindingKind.FUNCTION and not attribute and bool(getattr(binding.node, "decorator_list", ()))
 
 
@@ -231,15 +237,15 @@ def api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
 
 
 def _api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
-    found: list[ApiCall] = []
-    for site, callee in callees_in(model, tree)[0]:
-        if isinstance(callee, Symbol) and callee.path == "functools.partial":
-            call = _partial_call(model, site)
-        else:
-            call = bind(model, site, callee)
-        if call is not None:
-            found.append(call)
-    return found
+    calls = (call_at(model, site, callee) for site, callee in callees_in(model, tree)[0])
+    return [call for call in calls if call is not None]
+
+
+def call_at(model: FileModel, site: CallSite, callee: Value) -> ApiCall | None:
+    """The call of a known API, or the partial of one, that ``site`` is when it calls ``callee``."""
+    if isinstance(callee, Symbol) and callee.path == "functools.partial":
+        return _partial_call(model, site)
+    return bind(model, site, callee)
 
 
 def _partial_call(model: FileModel, site: CallSite) -> ApiCall | None:

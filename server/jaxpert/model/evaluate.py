@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results, classes, operators
+from jaxpert.model.fuel import FUEL
 from jaxpert.model.values import (
     UNKNOWN,
     CallResult,
@@ -42,8 +43,6 @@ from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
-_DEPTH = 24
-_STEPS = 2_000
 _BUILTINS = frozenset(dir(builtins))
 _MOST_OPTIONS = 40
 
@@ -60,13 +59,10 @@ class Evaluator:
 
     def __init__(self, model: FileModel) -> None:
         self.model = model
-        self.depth = 0
         self.entered: list[TreeIndex] = []
         """Trees whose function bodies values came out of: those may change without a module-level name changing."""
         self._known: dict[int, tuple[Value, tuple[TreeIndex, ...]]] = {}
         self._running: set[tuple[int, int]] = set()
-        self._steps = 0
-        self._cuts = 0
 
     # -- entry --------------------------------------------------------------------------------------------------------
 
@@ -81,24 +77,24 @@ class Evaluator:
         if handler is None:
             return UNKNOWN
         key = (id(node), id(frame) if frame else 0)
-        if not self._running:
-            self._steps = 0
-        self._steps += 1
-        if self.depth >= _DEPTH or key in self._running or self._steps > _STEPS:
-            self._cuts += 1
+        if not FUEL.depth:
+            FUEL.steps = 0
+        FUEL.steps += 1
+        if key in self._running or FUEL.is_empty():
+            FUEL.cuts += 1
             return UNKNOWN
-        cuts, entered = self._cuts, len(self.entered)
-        self.depth += 1
+        cuts, entered = FUEL.cuts, len(self.entered)
+        FUEL.depth += 1
         self._running.add(key)
         try:
             value = handler(self, node, scope, block, frame or {})
         finally:
-            self.depth -= 1
+            FUEL.depth -= 1
             self._running.discard(key)
         if isinstance(value, Choice) and len(value.values) > _MOST_OPTIONS:
             value = UNKNOWN
         # Below a cut the value may be poorer than it would be when asked for by itself.
-        if not frame and (cuts == self._cuts or not self._running):
+        if not frame and (cuts == FUEL.cuts or not FUEL.depth):
             self._known[id(node)] = (value, self.entered_since(entered))
         return value
 

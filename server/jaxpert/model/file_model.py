@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model import guards
 from jaxpert.model.evaluate import Evaluator
+from jaxpert.model.fuel import FUEL
 from jaxpert.model.values import UNKNOWN, Frame, Symbol, Value, choice
 from jaxpert.syntax.scopes import Binding, Block, Scope, Site, TreeIndex, scope_of
 from jaxpert.syntax.units import SourceFile
@@ -51,6 +52,7 @@ class FileModel:
         module: its absolute dotted module name, or "".
         is_package: whether it is an ``__init__.py``.
         lookup: how to reach other modules.
+        is_module: whether ``lookup`` would find a module, without reading it.
         names: the checkpoint names of the whole project, or None when only this file is known.
         generation: changes whenever another file's exports may have changed.
     """
@@ -63,6 +65,7 @@ class FileModel:
         module: str = "",
         is_package: bool = False,
         lookup: Lookup = nothing,
+        is_module: Callable[[str], bool] | None = None,
         names: NameIndex | None = None,
         generation: int = 0,
     ) -> None:
@@ -77,7 +80,9 @@ class FileModel:
         """Modules of the workspace that facts of this file were taken from."""
         self.evaluator = Evaluator(self)
         self._lookup = lookup
+        self._is_module = is_module or (lambda module: self.lookup(module) is not None)
         self._other_models: dict[str, FileModel | None] = {}
+        self._exported: dict[str, Value] = {}
         self._exporting: set[str] = set()
         self._dead: dict[int, bool] = {}
         self._self_attributes: dict[int, dict[str, list[tuple[ast.expr, Scope, Block]]]] = {}
@@ -91,6 +96,7 @@ class FileModel:
         self.generation = generation
         self.evaluator.forget()
         self._other_models.clear()
+        self._exported.clear()
         self._dead.clear()
         self._self_attributes.clear()
         return self
@@ -135,8 +141,8 @@ class FileModel:
 
     def matters(self, module: str) -> bool:
         """Whether names from ``module`` can be an API or a function of the workspace."""
-        return module.partition(".")[0] in _LIBRARIES or self.lookup(module) is not None \
-            or self.lookup(module.partition(".")[0]) is not None
+        first = module.partition(".")[0]
+        return first in _LIBRARIES or self._is_module(first) or self._is_module(module)
 
     def absolute(self, module: str, level: int) -> str | None:
         """The absolute name of ``module`` as written in a ``from`` import with ``level`` leading dots."""
@@ -150,18 +156,31 @@ class FileModel:
 
     def exported(self, name: str) -> Value:
         """The value of a module-level name, as another module sees it."""
-        if name in self._exporting:
+        known = self._exported.get(name)
+        if known is not None:
+            return known
+        if name in self._exporting or FUEL.is_empty():
+            FUEL.cuts += 1
             return UNKNOWN
+        cuts = FUEL.cuts
+        self._exporting.add(name)
+        FUEL.depth += 1
+        try:
+            value = self._module_level(name)
+        finally:
+            self._exporting.discard(name)
+            FUEL.depth -= 1
+        if cuts == FUEL.cuts:
+            self._exported[name] = value
+        return value
+
+    def _module_level(self, name: str) -> Value:
         bindings = self.source.module.bindings.get(name)
         if not bindings:
             found = self.lookup(f"{self.module}.{name}") if self.is_package and self.module else None
             return Symbol(found.module) if found is not None else self._star_exported(name)
-        self._exporting.add(name)
-        try:
-            alive = [b for b in bindings if not self.is_dead(b.block)] or bindings
-            return choice([self.evaluator.binding(b) for b in self._last_unconditional(alive)])
-        finally:
-            self._exporting.discard(name)
+        alive = [b for b in bindings if not self.is_dead(b.block)] or bindings
+        return choice([self.evaluator.binding(b) for b in self._last_unconditional(alive)])
 
     def _last_unconditional(self, bindings: list[Binding]) -> list[Binding]:
         seen: list[Binding] = []
@@ -286,6 +305,13 @@ class FileModel:
         from jaxpert.model.policies import custom_policies
 
         return custom_policies(self)
+
+    @cached_property
+    def words_about_names(self) -> frozenset[str]:
+        """Last words of the callees that can tag or use a checkpoint name."""
+        from jaxpert.model.names import words_about_names
+
+        return words_about_names(self)
 
     @cached_property
     def name_facts(self) -> NameFacts:

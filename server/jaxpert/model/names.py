@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import api_calls_in
+from jaxpert.model.calls import call_at
 from jaxpert.model.values import Pattern, Sequence, Value, string
-from jaxpert.syntax.scopes import TreeIndex
+from jaxpert.syntax.scopes import BindingKind, TreeIndex
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
@@ -124,16 +124,15 @@ def name_facts(model: FileModel) -> NameFacts:
 
 def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
     found: list[_Written] = []
-    for call in api_calls_in(model, tree):
-        if call.api.kind is ApiKind.CHECKPOINT_NAME:
-            argument = call.role("name")
-            if argument is not None:
-                found.extend(_written(model, argument, argument.value, "tag"))
-            elif call.opened or call.is_partial:
-                found.append(_Written(call.node, model, "", ".*", "tag"))
-        elif call.api.kind is ApiKind.POLICY_FACTORY:
-            found.extend(_used_by(model, call))
+    words = model.words_about_names
     for site in tree.calls:
+        func = site.node.func
+        word = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "partial"
+        if word in words:
+            for callee in model.evaluate(func, site.scope, site.block).options():
+                call = call_at(model, site, callee)
+                if call is not None:
+                    found.extend(_said_by(model, call))
         for keyword in site.node.keywords:
             if keyword.arg and keyword.arg.endswith("checkpoint_name"):
                 for option in model.evaluate(keyword.value, site.scope, site.block).options():
@@ -141,6 +140,45 @@ def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
                     if text is not None:
                         found.append(_Written(keyword.value, model, text, "", "hint"))
     return found
+
+
+def words_about_names(model: FileModel) -> frozenset[str]:
+    """What a call must end in to be about names: most calls of other files are passed over by it."""
+    words = {"partial", *model.db.words_about_names}
+    for _ in range(2):  # an alias of an alias
+        for tree in model.trees:
+            words.update(name for name, source in _aliases(tree) if source in words)
+    return frozenset(words)
+
+
+def _aliases(tree: TreeIndex) -> list[tuple[str, str]]:
+    """Names bound in a tree, each with the last word of what it stands for."""
+    known = tree.facts.get("aliases")
+    if not isinstance(known, list):
+        known = tree.facts["aliases"] = [
+            (b.name, str(b.detail[2]) if b.kind is BindingKind.FROM_IMPORT else _last_word(b.value)) for b in tree.aliases
+        ]
+    return known
+
+
+def _last_word(value: ast.expr | None) -> str:
+    while isinstance(value, ast.Call) and value.args:  # functools.partial(checkpoint_name, …), getattr(policies, "…")
+        value = value.args[-1] if isinstance(value.args[-1], ast.Constant) else value.args[0]
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    return value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
+
+
+def _said_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
+    """The names in one call."""
+    if call.api.kind is ApiKind.CHECKPOINT_NAME:
+        argument = call.role("name")
+        if argument is not None:
+            yield from _written(model, argument, argument.value, "tag")
+        elif call.opened or call.is_partial:
+            yield _Written(call.node, model, "", ".*", "tag")
+    elif call.api.kind is ApiKind.POLICY_FACTORY:
+        yield from _used_by(model, call)
 
 
 def _used_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:

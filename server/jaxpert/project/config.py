@@ -22,7 +22,7 @@ from jaxpert.text.near_misses import did_you_mean
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-__all__ = ["KEYS", "ConfigProblem", "Options", "load_options", "matches", "rules_meant", "unknown_rule"]
+__all__ = ["KEYS", "ConfigProblem", "Options", "likely_meant", "load_options", "matches", "rules_meant", "unknown_rule"]
 
 KEYS = ("select", "ignore", "per-file-ignores", "exclude", "jax-version", "remat3", "x64")
 """Every option there is."""
@@ -275,7 +275,12 @@ def unknown_rule(entry: str, known: Mapping[str, str]) -> str:
     """
     if rules_meant(entry, known):
         return ""
-    return f"there is no rule `{entry}`{did_you_mean(entry, [*known, *known.values()])}"
+    return f"there is no rule `{entry}`{did_you_mean(entry, likely_meant(entry, known))}"
+
+
+def likely_meant(entry: str, known: Mapping[str, str]) -> list[str]:
+    """What an unknown ``entry`` may be a slip of: a wrong number is not, since a near number is another rule."""
+    return [*known] if entry.upper().startswith("JXP") else [*known, *known.values()]
 
 
 def _kind(value: object) -> str:

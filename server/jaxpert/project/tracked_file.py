@@ -25,6 +25,7 @@ class TrackedFile:
     Attributes:
         path: as it was first asked for.
         is_open: whether ``source`` is a buffer of the editor.
+        model, outdated: its model; after a change, the model to be renewed.
         state: changes whenever what other files may have learned from this one can have.
         looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
             state of that file at the time.
@@ -44,6 +45,7 @@ class TrackedFile:
         self.on_disk: SourceText | None = None
         self.failure: UnreadableSource | None = None
         self.model: FileModel | None = None
+        self.outdated: FileModel | None = None
         self.names: NameFacts | None = None
         self.names_seen: dict[str, NameFacts] | None = None
         self.indexed: ProjectIndex | None = None
@@ -61,10 +63,15 @@ class TrackedFile:
     def touch(self) -> None:
         """Something that facts rest on has changed."""
         self.state += 1
-        self.model = None
+        self.outdate_model()
         self.names = None
         if self.source is not None:
             self.environment = self.source.environment
+
+    def outdate_model(self) -> None:
+        """The model must be renewed before it is used again."""
+        if self.model is not None:
+            self.outdated, self.model = self.model, None
 
     def forget(self) -> None:
         """The content is another one."""
@@ -75,7 +82,7 @@ class TrackedFile:
 
     def drop_trees(self) -> None:
         """Keep only what is small."""
-        self.source = self.notebook = self.on_disk = self.model = None
+        self.source = self.notebook = self.on_disk = self.model = self.outdated = None
 
     def read(self) -> SourceText:
         """The content on disk.

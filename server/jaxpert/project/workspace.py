@@ -229,7 +229,7 @@ class Workspace:
         settings = self._folder_settings(os.path.dirname(file.path), again=True)
         model = self._model(file)
         if file.names_seen is not None and self._names_around(file) != file.names_seen:
-            file.model = None
+            file.outdate_model()
             model = self._model(file)
         return Snapshot(
             path,
@@ -310,17 +310,24 @@ class Workspace:
         self._check(file)
         source = self._load(file)
         if file.model is None:
+            db = self._db(file, source)
+            names = NameIndex(_Lazily(lambda: self._names_for(file)))
             name = self._resolver.module_of(file.path)
-            file.model = FileModel(
-                source,
-                self._db(file, source),
-                path=file.path,
-                module=name.name,
-                is_package=name.is_package,
-                lookup=lambda module: self._look_up(module, file),
-                names=NameIndex(_Lazily(lambda: self._names_for(file))),
-                generation=file.generation,
-            )
+            if file.outdated is not None and (file.outdated.source, file.outdated.module) == (source, name.name):
+                file.model = file.outdated.renewed(db, names, file.generation)
+            else:
+                file.model = FileModel(
+                    source,
+                    db,
+                    path=file.path,
+                    module=name.name,
+                    is_package=name.is_package,
+                    lookup=lambda module: self._look_up(module, file),
+                    is_module=lambda module: self._resolver.file_of(module, file.bases) is not None,
+                    names=names,
+                    generation=file.generation,
+                )
+            file.outdated = None
             file.names_seen = None
         return file.model
 

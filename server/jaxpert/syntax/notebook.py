@@ -1,8 +1,9 @@
 """A notebook's Python cells as one text that parses, and the way back.
 
 The text holds every code cell, each followed by one line of its own that is empty: an edit there means "at the end
-of this cell". A cell that is indented as a whole stands behind an ``if`` of its own. What IPython adds to Python (``%magic``, ``!command``, ``name?``, whole ``%%bash`` cells) is replaced
-by something as long that parses, so that every position stays where it is.
+of this cell". A cell that is indented as a whole stands behind an ``if`` of its own. What IPython adds to Python
+(``%magic``, ``!command``, ``name?``, whole ``%%bash`` cells) is replaced by something as long that parses, so that
+every position stays where it is.
 """
 
 from __future__ import annotations

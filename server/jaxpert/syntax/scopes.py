@@ -153,11 +153,13 @@ class TreeIndex:
         body: the statements.
         top: the module or class scope that the statements stand in (shared between the trees of a file).
         contribution: what the statements bind in ``top``.
+        aliases: every ``from`` import and assignment of a name or call, at any depth.
         alive: false once the tree's text has been parsed again.
         first_line: zero-based document line where the tree's text starts; moves when lines above change.
     """
 
     __slots__ = (
+        "aliases",
         "alive",
         "block_of",
         "calls",
@@ -185,6 +187,7 @@ class TreeIndex:
         self.classes: dict[ast.ClassDef, Scope] = {}
         self.comprehensions: dict[ast.expr, Scope] = {}
         self.dicts: list[Site] = []
+        self.aliases: list[Binding] = []
         self.block_of: dict[ast.stmt, Block] = {}
         self.root = Block(top.block, top.node, "body", self)
         self.alive = True
@@ -285,6 +288,7 @@ def _excluded(one: Block, other: Block) -> bool:
     return False
 
 
+_ALIASES = (ast.Name, ast.Attribute, ast.Call)
 _LEAVES = frozenset({ast.Name, ast.Constant})
 _NAMED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -337,6 +341,8 @@ class _Walk:
         target = self.declared.get((id(scope), name), scope) if self.declared else scope
         sink = self.tree.contribution if target is self.top else target.bindings
         binding = Binding(name, kind, node, target, block, value, detail)
+        if kind is BindingKind.FROM_IMPORT or (kind is BindingKind.ASSIGN and isinstance(value, _ALIASES)):
+            self.tree.aliases.append(binding)
         known = sink.get(name)
         if known is None:
             sink[name] = [binding]

@@ -159,8 +159,9 @@ def summary_line(run: Run, command: str) -> str:
         caveat = f", {unread} of them unread" if unread else ""
         return f"{fixed}No problems found in {files}{caveat}{against}."
     touched = sum(bool(file.findings) for file in run.files)
+    where = files if touched == len(run.files) else f"{touched} of {files}"
     found = f"Found {_counts(findings)}" if not fixed else f"{fixed}{_counts(findings)} left"
-    return f"{found} in {touched} of {files}{against}.{_advice(run, findings, command)}"
+    return f"{found} in {where}{against}.{_advice(run, findings, command)}"
 
 
 def _counts(findings: Sequence[PlacedFinding]) -> str:

@@ -14,7 +14,6 @@ from jaxpert.lsp.session import Session
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
-    from jaxpert.engine.analyze import Analysis
     from jaxpert.ide.actions import Action
     from jaxpert.lsp.documents import Document, Part
 
@@ -34,6 +33,8 @@ def code_action(session: Session, params: types.CodeActionParams) -> list[types.
     if area is None:
         return None
     only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
+    if only is None and params.context.trigger_kind == types.CodeActionTriggerKind.Automatic:
+        only = [types.CodeActionKind.QuickFix.value]  # the cursor moved; nobody asked for more
     given = [
         _code_action(session, document, part, params.range, action)
         for action in session.actions(document, analysis, area, only)

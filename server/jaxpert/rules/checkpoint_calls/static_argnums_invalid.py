@@ -127,11 +127,12 @@ def _type_fault(model: FileModel, argument: Argument, value: Value, verb: str, t
     kind = class_name(value)
     said = _WORDS.get(kind) or ("a NumPy integer" if kind.startswith("numpy.") else f"a {kind}")
     when = "where the function is wrapped" if refused_at_once(text) else "when the function is called"
-    wanted = "a tuple" if kind == "int" else "an int or a tuple of ints"
+    wanted = "a tuple" if kind in COLLECTIONS or kind == "int" else "an int or a tuple of ints"
+    advice = f"`{new}`" if new is not None and "\n" not in new else wanted
     finding = Finding(
         NAME,
         where,
-        f"`static_argnums` {verb} {said}: JAX raises TypeError {when}; write {f'`{new}`' if new else wanted}",
+        f"`static_argnums` {verb} {said}: JAX raises TypeError {when}; write {advice}",
         Severity.ERROR,
         raises(model, when, "TypeError", text),
         exceptions=("TypeError",),
@@ -145,10 +146,12 @@ def _as_ints(model: FileModel, argument: Argument, node: ast.expr, value: Value,
     where = model.range_of(node)
     if where is None:
         return None
-    source = slice_lines(model.source.lines, where)
+    source = slice_lines(model.source.lines, where).replace("\r\n", "\n")
     if isinstance(node, (ast.List, ast.Set)) and whole:
-        inner = source[1:-1].strip()
-        return f"({inner},)" if len(node.elts) == 1 and not inner.endswith(",") else f"({inner})"
+        inner = source[1:-1]
+        if len(node.elts) == 1 and "\n" not in inner:
+            return f"({inner.strip().rstrip(',')},)"
+        return f"({inner})" if len(node.elts) != 1 or inner.partition("#")[0].rstrip().endswith(",") else None
     kind = class_name(value)
     if isinstance(node, ast.Call) and not node.keywords and kind.startswith("numpy.") and len(node.args) == 1:
         return model.text_of(node.args[0]) if isinstance(node.args[0], ast.Constant) else None
@@ -292,8 +295,8 @@ def _defaults(model: FileModel, known: Parameters, given: Passed, index: int, ca
     last = model.range_of(arguments[-1])
     if before is None or last is None:
         return None
-    between = slice_lines(model.source.lines, Range(before.end, last.start)).strip()
-    plain = between in ("(", ",")  # else the argument stands in parentheses of its own
+    between = slice_lines(model.source.lines, Range(before.end, last.start))
+    plain = between.lstrip(") ").rstrip() in ("(", ",")  # else the argument stands in parentheses of its own
     return "".join(f", {ast.unparse(value)}" for value in values if value is not None) if plain else None
 
 
@@ -305,7 +308,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if fault.old.start == fault.old.end:
             return Fix(f"Pass `{fault.new_text.lstrip(', ')}`", Safety.SAFE, (Edit(fault.old, fault.new_text),))
         edits = verbs.replace_expression(model.source.lines, fault.old, fault.new_text)
-        return Fix(f"Write `{fault.new_text}`", fault.safety, edits) if edits else None
+        shown = " ".join(fault.new_text.split())
+        return Fix(f"Write `{shown}`", fault.safety, edits) if edits else None
     return None
 
 

@@ -80,10 +80,10 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _calls(model: FileModel) -> Iterator[tuple[ApiCall, Argument, Argument]]:
     for call in model.calls:
-        offloaded, saved = call.role("offloaded_names"), call.role("names")
-        if offloaded is None or saved is None or call.is_partial or model.is_dead(call.site.block):
+        if "names_disjoint" not in call.api.traits or call.is_partial or model.is_dead(call.site.block):
             continue
-        if offloaded.model is model:
+        offloaded, saved = call.role("offloaded_names"), call.role("names")
+        if offloaded is not None and offloaded.model is model and saved is not None:
             yield call, offloaded, saved
 
 

@@ -1,0 +1,207 @@
+"""What running a function does besides giving its result.
+
+Effects of the compiled program are callbacks, debug prints, checks, and the use of mutable arrays (Refs). Effects of
+the Python code happen while JAX traces the function: prints, logging, random numbers of NumPy, the clock, and changes
+of objects that outlive the call. Both are followed through calls that resolve: helper functions, methods, lambdas,
+functions of the workspace's other modules, and functions given to ``scan``, ``cond``, ``vmap``, ``jit`` and their like.
+What does not resolve has no effect here, and neither do the functions that callbacks run later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jaxpert.model.body_effects import Body, Made, body, means_ref, ref_creation
+from jaxpert.model.callables import bodies, wraps
+from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
+from jaxpert.model.transforms import Checkpoint, parameters
+from jaxpert.model.values import (
+    UNKNOWN,
+    CallResult,
+    ClassValue,
+    Def,
+    Frame,
+    Instance,
+    Literal,
+    Partial,
+    Sequence,
+    Symbol,
+    Table,
+    Value,
+    choice,
+)
+from jaxpert.model.wrapped_calls import passed, wrapped_calls
+from jaxpert.syntax.scopes import Site
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_MOST_FUNCTIONS = 200
+_MOST_STEPS = 12
+
+
+def effects_of(model: FileModel, function: Value) -> tuple[Effect, ...]:
+    """What calling ``function`` does; of a class, what calling its objects does. Nothing for unknown values.
+
+    Every effect is listed once, with the shortest way that leads to it, the nearest first.
+    """
+    return tuple(effect for target in _targets(model, function) for effect in _effects(model, target, {}))
+
+
+def checkpoint_effects(model: FileModel) -> tuple[tuple[Checkpoint, tuple[Effect, ...]], ...]:
+    """Every checkpoint of the file with the effects of its function.
+
+    A parameter that a visible call of the checkpointed function gives a Ref is one, also without annotation.
+    """
+    makes_refs = any("creates_ref" in call.api.traits for call in model.calls)
+    found = []
+    for checkpoint in model.checkpoints:
+        refs = _passed_refs(model, checkpoint) if makes_refs else {}
+        targets = _targets(model, checkpoint.target)
+        found.append((checkpoint, tuple(effect for target in targets for effect in _effects(model, target, refs))))
+    return tuple(found)
+
+
+def _targets(model: FileModel, function: Value) -> Iterator[Def]:
+    """The functions whose bodies run when ``function`` is called, each with the values of its parameters."""
+    for option in function.options():
+        if isinstance(option, ClassValue):
+            option = (option.model or model).evaluator.attribute(option, "__call__", None)
+        for target, frame in bodies(model, option, None, {}, {}):
+            yield replace(target, frame=frame)
+
+
+def _passed_refs(model: FileModel, checkpoint: Checkpoint) -> Frame:
+    """The Refs that the visible calls of the checkpointed function give it."""
+    known = parameters(model, checkpoint)
+    refs: dict[tuple[int, str], list[Value]] = {}
+    for call in wrapped_calls(model, checkpoint) if known is not None else ():
+        assert known is not None
+        for name, passing in passed(known, call).arguments.items():
+            for option in model.evaluate(passing.node, passing.site.scope, passing.site.block).options():
+                if ref_creation(model, option):
+                    ref = Ref(RefOrigin.PARAMETER, option, site=option.site, model=option.model)
+                    refs.setdefault((id(known.function.function.inner), name), []).append(ref)
+    return {key: choice(values) for key, values in refs.items()}
+
+
+# -- from body to body ------------------------------------------------------------------------------------------------
+
+
+def _effects(model: FileModel, target: Def, refs: Frame) -> tuple[Effect, ...]:
+    """The effects of ``target`` and of all that it runs; remembered where they do not depend on given values."""
+    owner, tree = target.model or model, target.function.block.tree
+    frame = _telling(owner, target, {**_annotated_refs(owner, target), **target.frame, **refs})
+    if frame:
+        return _follow(owner, target, frame)
+    return owner.tree_fact(tree, f"effects of {id(target.function)}", lambda _: _follow(owner, target, {}))
+
+
+def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
+    """Read bodies breadth first, so that each effect is found by the shortest way."""
+    waiting: deque[tuple[Def, Frame, tuple[Step, ...]]] = deque([(root, given, ())])
+    seen: dict[object, Frame] = {}
+    receivers: dict[int, Made | None] = {id(root.function.inner): None}
+    ran: set[int] = set()
+    found: list[tuple[Effect, Made | None]] = []
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        target, frame, steps = waiting.popleft()
+        key = (id(target.function), _identity(frame))
+        if key in seen:
+            continue
+        seen[key] = frame
+        ran.add(id(target.function.inner))
+        model.evaluator.entered.append(target.function.block.tree)
+        owner = target.model or model
+        body = _body(owner, target, frame)
+        found.extend((replace(effect, steps=steps), made) for effect, made in body.effects)
+        for each in body.followed if len(steps) < _MOST_STEPS else ():
+            receivers.setdefault(id(each.target.function.inner), each.receiver)
+            inner = _telling(each.target.model or owner, each.target, each.frame)
+            waiting.append((each.target, inner, (*steps, Step(each.node, owner))))
+
+    def runs_inside(made: Made | None) -> bool:
+        """Whether the object is made by what runs here, and so is gone afterwards."""
+        for _ in range(_MOST_STEPS):
+            if made is None or not made.is_receiver:
+                break
+            made = receivers.get(id(made.scope))
+        function = made.scope.function() if made is not None else None
+        return function is not None and id(function) in ran
+
+    effects: dict[tuple[EffectKind, int, int], Effect] = {}
+    for effect, made in found:
+        if effect.ref is not None:
+            effect = replace(effect, ref=_settled(effect.ref, runs_inside(made)))
+        elif runs_inside(made):
+            continue
+        creation = effect.ref.creation if effect.ref is not None else None
+        effects.setdefault((effect.kind, id(effect.node), id(creation.call if creation else None)), effect)
+    return tuple(effects.values())
+
+
+def _settled(ref: Ref, inside: bool) -> Ref:
+    """``ref`` with its origin, now that it is known what ran."""
+    if ref.origin is RefOrigin.PARAMETER:
+        return ref
+    if not inside:
+        return replace(ref, origin=RefOrigin.OUTSIDE)
+    return replace(ref, origin=RefOrigin.UNKNOWN if ref.creation is None else RefOrigin.INSIDE)
+
+
+def _annotated_refs(model: FileModel, target: Def) -> Frame:
+    """The parameters of ``target`` that are Refs by their annotation."""
+    function = target.function
+    arguments = function.node.args
+    return {
+        (id(function.inner), argument.arg): Ref(
+            RefOrigin.PARAMETER, site=Site(argument, function.inner, function.body_block), model=model
+        )
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        if argument.annotation is not None and means_ref(model, argument.annotation, function.scope, function.block)
+    }
+
+
+def _telling(model: FileModel, target: Def, frame: Frame) -> Frame:
+    """The part of ``frame`` that can decide which effects ``target`` has: functions, objects, Refs and flags.
+
+    A body read without any is read once for all its calls.
+    """
+    arguments = target.function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    optional = {a.arg for a in positional[len(positional) - len(arguments.defaults) :]}
+    optional |= {a.arg for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults) if default is not None}
+    kept: dict[tuple[int, str], Value] = {}
+    for key, value in frame.items():
+        if any(_tells(model, option) for option in value.options()):
+            kept[key] = value
+        elif key[0] == id(target.function.inner) and key[1] in optional:
+            kept[key] = UNKNOWN  # it is not the default
+    return kept
+
+
+def _tells(model: FileModel, value: Value) -> bool:
+    if isinstance(value, Literal):
+        return value.value is None or isinstance(value.value, bool)
+    if isinstance(value, CallResult):
+        api = model.db.api(value.path)
+        return isinstance(value.callee, CallResult) or (api is not None and (wraps(api) or "creates_ref" in api.traits))
+    return isinstance(value, (Def, Partial, Instance, ClassValue, Symbol, Sequence, Table, Ref))
+
+
+def _identity(frame: Frame) -> object:
+    """Equal for frames that give the same."""
+    return tuple(sorted((key, tuple(map(_named, value.options()))) for key, value in frame.items()))
+
+
+def _named(value: Value) -> str:
+    if isinstance(value, Literal):
+        return repr(value.value)
+    if isinstance(value, Symbol):
+        return value.path
+    if isinstance(value, Def):
+        return f"{id(value.function)} {_identity(value.frame)}"
+    return str(id(value.site.node if value.site is not None else value))

@@ -1,0 +1,99 @@
+"""``explain``, ``rules`` and ``demo``."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from importlib.resources import files
+
+import pytest
+from click.testing import CliRunner
+
+from jaxpert.__main__ import main
+from jaxpert.rulekit.rule import HEADINGS, Rule
+from jaxpert.rules import ALL_RULES
+
+each_rule = pytest.mark.parametrize("rule", ALL_RULES, ids=[rule.name for rule in ALL_RULES])
+
+
+@each_rule
+def test_explain_shows_everything_about_a_rule(rule: Rule) -> None:
+    result = CliRunner().invoke(main, ["explain", rule.name])
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"# {rule.name}\n\n`{rule.code}` · {rule.family} · {rule.severity.value}")
+    headings = re.findall(r"^## (.+)$", result.stdout, re.MULTILINE)
+    assert tuple(headings[: len(HEADINGS)]) == HEADINGS
+    assert len(headings) == len(HEADINGS) + len(rule.examples)
+    blocks = re.findall(r"^```python\n(.*?)^```$", result.stdout, re.MULTILINE | re.DOTALL)
+    for example in rule.examples:
+        assert _code(example.bad) in map(_code, blocks)
+        assert _code(example.good) in map(_code, blocks)
+    assert "STAGE" not in result.stdout
+
+
+def _code(program: str) -> str:
+    """What a program does, without the marks for the tests."""
+    marks = re.sub(r"^STAGE = .*\n", "", program, flags=re.MULTILINE)
+    return ast.unparse(ast.parse(marks))
+
+
+@pytest.mark.parametrize("subject", ["JXP202", "jxp202", "Policy-Falls-Through"])
+def test_explain_takes_names_and_codes_in_any_case(subject: str) -> None:
+    assert CliRunner().invoke(main, ["explain", subject]).stdout.startswith("# policy-falls-through\n")
+
+
+@pytest.mark.parametrize(
+    ("subject", "hint"),
+    [
+        ("policy-fals-through", "Did you mean policy-falls-through"),
+        ("falls", "Did you mean policy-falls-through?"),
+        ("policy_falls_through", "Did you mean policy-falls-through"),
+        ("E501", "`jaxpert rules` lists them all."),
+    ],
+)
+def test_explain_knows_what_was_meant(subject: str, hint: str) -> None:
+    result = CliRunner().invoke(main, ["explain", subject])
+    assert result.exit_code == 2
+    assert f"There is no rule `{subject}`." in result.stderr
+    assert hint in result.stderr
+
+
+def test_rules_are_one_line_each_in_a_pipe() -> None:
+    result = CliRunner().invoke(main, ["rules"], env={"COLUMNS": ""})
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert len(lines) == len(ALL_RULES) + 1
+    for line, rule in zip(lines[1:], ALL_RULES):
+        assert line.startswith(f"{rule.code}  {rule.name} ")
+        assert line.endswith(rule.summary)
+
+
+def test_rules_fit_a_narrow_terminal() -> None:
+    result = CliRunner().invoke(main, ["rules"], env={"COLUMNS": "100"})
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_rules_as_json() -> None:
+    listed = json.loads(CliRunner().invoke(main, ["rules", "--output-format", "json"]).stdout)
+    assert [rule["code"] for rule in listed] == [rule.code for rule in ALL_RULES]
+    for shown, rule in zip(listed, ALL_RULES):
+        assert shown["fix"] is (rule.fix is not None)
+        assert shown["summary"] == rule.summary
+
+
+def test_demo_shows_many_mistakes_of_several_families_and_the_fixed_script() -> None:
+    result = CliRunner().invoke(main, ["demo"], env={"COLUMNS": "100"})
+    assert (result.exit_code, result.stderr) == (0, "")
+    codes = re.findall(r"^training\.py:\d+:\d+  \w+  (JXP\d{3}) ", result.stdout, re.MULTILINE)
+    assert len(codes) >= 8
+    assert {code[3] for code in codes} >= {"1", "2", "3"}
+    assert "\n--- training.py\n+++ training.py\n@@ " in result.stdout
+    assert len(result.stdout.splitlines()) < 250
+
+
+def test_the_fixed_demo_has_nothing_left() -> None:
+    script = files("jaxpert.cli").joinpath("demo_training.py.txt").read_bytes()
+    fixed = CliRunner().invoke(main, ["check", "-", "--fix", "--unsafe-fixes"], input=script)
+    assert "No problems found" in fixed.stderr, fixed.stderr
+    ast.parse(fixed.stdout)

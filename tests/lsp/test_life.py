@@ -1,0 +1,74 @@
+"""How a server ends, and how else it may be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lsp.client import COMMAND, EGLOT, server
+from tests.lsp.samples import POLICY
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_after_shutdown_nothing_but_exit_is_answered(tmp_path: Path) -> None:
+    async with server(tmp_path) as client:
+        await client.initialize(EGLOT)
+        await client.request("shutdown", None)
+        assert (await client.answer("textDocument/hover", {}))["error"]["code"] == -32600
+        client.notify("exit", None)
+        assert await client.ended() == 0
+
+
+async def test_exit_without_shutdown_is_an_error(tmp_path: Path) -> None:
+    async with server(tmp_path) as client:
+        await client.initialize(EGLOT)
+        client.notify("exit", None)
+        assert await client.ended() == 1
+
+
+@pytest.mark.parametrize("when", ["before initialize", "while open"])
+async def test_the_end_of_input_ends_the_server(tmp_path: Path, when: str) -> None:
+    async with server(tmp_path) as client:
+        if when == "while open":
+            await client.initialize(EGLOT)
+            await client.pushed(client.open("block.py", POLICY))
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        assert await client.ended() == 1
+
+
+WATCHED = "from jaxpert.lsp import parent\nparent.INTERVAL = 0.05\nfrom jaxpert.lsp.server import run\nrun()"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+async def test_the_server_ends_when_its_parent_is_gone(tmp_path: Path) -> None:
+    editor = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(99)")
+    async with server(tmp_path, sys.executable, "-c", WATCHED) as client:
+        await client.initialize(EGLOT, processId=editor.pid)
+        await client.settled()
+        os.kill(editor.pid, signal.SIGKILL)
+        await editor.wait()
+        assert await client.ended() == 1
+
+
+async def test_one_client_over_tcp(tmp_path: Path) -> None:
+    async with server(tmp_path, *COMMAND, "--tcp", "0") as other:
+        line = await other.until(lambda: b"waiting" in other.errors and other.errors)
+        port = int(line.rsplit(b",", 1)[1].strip(b" )\r\n"))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for message in (
+            b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}',
+            b'{"jsonrpc":"2.0","id":2,"method":"shutdown"}',
+            b'{"jsonrpc":"2.0","method":"exit"}',
+        ):
+            writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(message), message))
+        answers = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        assert b'"name": "jaxpert"' in answers and b'"id": 2' in answers
+        assert await other.ended() == 0
