@@ -23,7 +23,7 @@ BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
 NOTE = "<!-- Written by server/tools/generate.py from the rule's module; edit that. -->\n\n"
 
 
-def generated(root: Path = ROOT) -> dict[Path, str]:
+def generated(root: Path) -> dict[Path, str]:
     """Every generated file, by its path relative to ``root``, with the content that it should have."""
     files = {PAGES / f"{rule.name}.md": NOTE + rule_page(rule) for rule in ALL_RULES}
     files[PAGES / "README.md"] = NOTE + "# Rules\n\n" + rule_table(ALL_RULES, "")
@@ -101,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare only")
     check = parser.parse_args().check
-    files = generated()
+    files = generated(ROOT)
     stale = [path for path, text in files.items() if _content(ROOT / path) != text]
     gone = [path.relative_to(ROOT) for path in (ROOT / PAGES).glob("*.md") if path.relative_to(ROOT) not in files]
     for path in [*stale, *gone]:

@@ -127,6 +127,14 @@ def test_idle_work_starts_after_quiet_and_only_then():
     assert session.idle == [0, 1, 2]
 
 
+def test_a_pause_between_two_slow_keystrokes_is_no_quiet():
+    session = Session()
+    session.type(6, 0.3)
+    assert session.idle == [0, 1, 2]  # before the speed was known
+    session.loop.pass_time(1.0)
+    assert session.idle == [0, 1, 2] * 2
+
+
 def test_a_change_interrupts_idle_work_and_it_starts_again():
     session = Session()
     interrupted = []

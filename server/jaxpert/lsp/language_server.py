@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,7 +14,6 @@ from pygls.lsp.server import LanguageServer
 from jaxpert import __version__
 from jaxpert.lsp.handlers import actions, configuration, diagnostics, hover, lifecycle, notebooks, sync
 from jaxpert.lsp.protocol import Protocol
-from jaxpert.lsp.schedule import settle_heap
 from jaxpert.lsp.session import Session
 
 logger = logging.getLogger("jaxpert")
@@ -126,6 +126,10 @@ class JaxpertServer(LanguageServer):
         """Push diagnostics."""
         self.text_document_publish_diagnostics(params)
 
+    def show_warning(self, message: str) -> None:
+        """Show ``message`` where the user sees it."""
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
+
     def ask(self, method: str, params: Any, answered: Callable[[Any], None] | None = None) -> None:
         """Send a request; ``answered`` gets the result unless the client refuses."""
 
@@ -148,7 +152,7 @@ class JaxpertServer(LanguageServer):
         """The event loop runs; ``finish`` ends it with an exit code."""
         self._loop = loop
         self._finish = finish
-        settle_heap()
+        gc.freeze()  # what was imported stays; looking for garbage in it would only delay the start
 
     def stop(self, code: int) -> None:
         """End the process with ``code``."""

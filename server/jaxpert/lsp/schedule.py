@@ -15,7 +15,7 @@ from typing import Protocol
 MAXIMUM_WAIT = 0.4
 """Seconds that a change may wait for its analysis, however fast more changes follow."""
 QUIET = 0.15
-"""Seconds without a change after which the idle work starts."""
+"""Seconds without a change after which the idle work starts; more for somebody who types slowly."""
 LONG_QUIET = 2.0
 """Seconds without a change after which everything collectable is collected."""
 _QUICK = 0.015  # an analysis this short is never worth a delay
@@ -141,6 +141,12 @@ class Scheduler:
                 timer.cancel()
         self._idle = self._long_idle = None
 
+    @property
+    def quiet(self) -> float:
+        """Seconds without a change that are no longer a pause between two keystrokes."""
+        slowest = max((pace.spacing or 0.0 for pace in self._paces.values()), default=0.0)
+        return max(QUIET, min(2 * slowest, 1.0))
+
     def touch(self) -> None:
         """Something happened: the idle work waits until it is quiet again."""
         self._last_activity = self._clock()
@@ -149,7 +155,7 @@ class Scheduler:
             self._long_idle.cancel()
             self._long_idle = None
         if self._idle is None:
-            self._idle = self._loop.call_later(QUIET, self._when_quiet)
+            self._idle = self._loop.call_later(self.quiet, self._when_quiet)
 
     def _plan(self, key: str, delay: float) -> None:
         if timer := self._pending.get(key):
@@ -165,17 +171,17 @@ class Scheduler:
         collect_when_many()
 
     def _when_quiet(self) -> None:
-        quiet = self._clock() - self._last_activity
         # One timer serves all changes: it looks at the last one when it fires instead of being set anew by each.
-        if quiet < QUIET or self._pending:
-            self._idle = self._loop.call_later(max(QUIET - quiet, 0.01), self._when_quiet)
+        missing = self._last_activity + self.quiet - self._clock()
+        if missing > 0 or self._pending:
+            self._idle = self._loop.call_later(max(missing, 0.01), self._when_quiet)
             return
         self._steps = self._idle_work()
         self._idle = self._loop.call_later(0, self._step)
 
     def _step(self) -> None:
         if self._steps is None:  # something happened in between
-            self._idle = self._loop.call_later(QUIET, self._when_quiet)
+            self._idle = self._loop.call_later(self.quiet, self._when_quiet)
             return
         if next(self._steps, self) is not self:
             self._idle = self._loop.call_later(0, self._step)

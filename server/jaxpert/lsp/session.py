@@ -10,7 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,6 +177,8 @@ class Session:
             return kept[1]
         began = time.perf_counter()
         analysis = analyze(self.workspace.snapshot(document.path))
+        if _is_excluded(analysis):
+            analysis = replace(analysis, findings=())
         self._analyses[document.uri] = self._age, analysis
         logger.debug("analysed %s in %.1f ms", document.uri, (time.perf_counter() - began) * 1e3)
         self._say_once(logging.INFO, _target_text(analysis))
@@ -188,7 +190,7 @@ class Session:
         """What there is to tell about each part of ``document`` now, by the part's URI."""
         if document.too_large:
             found = {document.uri: [too_large_diagnostic()]}
-        elif (analysis := self.analysis(document)) is not None and not _is_excluded(analysis):
+        elif (analysis := self.analysis(document)) is not None:
             found = diagnostics_of(self, document, analysis)
         else:
             found = {part.uri: [] for part in document.parts}
@@ -330,7 +332,7 @@ class Session:
                 continue
             if not path.is_absolute():  # not a file: the editor's own settings
                 for problem in problems:
-                    self._say_once(logging.WARNING, str(problem))
+                    self.server.show_warning(f"jaxpert: {problem}")
                 continue
             lines = self.lines_on_disk(path)
             diagnostics = [

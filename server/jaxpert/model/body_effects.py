@@ -38,8 +38,8 @@ _REF_METHODS = {
     "swap": (EffectKind.REF_READ, EffectKind.REF_WRITE),
 }  # fmt: skip
 _CHANGING = {
-    "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "pop", "popleft", "popitem",
-    "remove", "discard", "clear", "sort", "reverse",
+    "append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "pop", "popleft",
+    "popitem", "remove", "discard", "clear", "sort", "reverse",
 }  # fmt: skip
 _CONTAINERS = {"list", "set", "dict"}
 _MADE_CONTAINERS = {"collections.deque", "collections.defaultdict", "collections.Counter", "queue.Queue"}
@@ -83,7 +83,7 @@ class Body:
     followed: list[Followed]
 
 
-def body(model: FileModel, target: Def, frame: Frame) -> Body:
+def read_body(model: FileModel, target: Def, frame: Frame) -> Body:
     """What the body of ``target`` does; remembered in its tree when no values are given."""
     if frame:
         return _Reader(model, target, frame).read()
@@ -157,10 +157,9 @@ class _Reader:
         return None if owner.function() is self.function.inner else Made(owner)
 
     def _subscript(self, node: ast.Subscript, site: Site) -> None:
-        changes = not isinstance(node.ctx, ast.Load)
-        if self._use_ref(EffectKind.REF_WRITE if changes else EffectKind.REF_READ, node, node.value, site) or not changes:
-            return
-        made = self._outlives(node.value, site)
+        reads = isinstance(node.ctx, ast.Load)
+        is_ref = self._use_ref(EffectKind.REF_READ if reads else EffectKind.REF_WRITE, node, node.value, site)
+        made = None if is_ref or reads else self._outlives(node.value, site)
         if made is not None and any(map(self._is_container, self._evaluate(node.value, site).options())):
             self._add(EffectKind.CONTAINER, node, ast.unparse(node.value), made)
 
@@ -173,7 +172,9 @@ class _Reader:
 
     # -- Refs -------------------------------------------------------------------------------------------------
 
-    def _use_ref(self, kind: EffectKind, node: ast.expr, base: ast.expr, site: Site, call: ApiCall | None = None) -> bool:
+    def _use_ref(
+        self, kind: EffectKind, node: ast.expr, base: ast.expr, site: Site, call: ApiCall | None = None
+    ) -> bool:
         """Note the effect when ``base`` is a Ref, or ``ref.at[…]``."""
         if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute) and base.value.attr == "at":
             base = base.value.value
@@ -188,17 +189,18 @@ class _Reader:
             if isinstance(option, Ref):
                 found = True
                 yield option, None
-            elif ref_creation(self.model, option) and option.site is not None:
+            creation = ref_creation(self.model, option)
+            if creation is not None and creation.site is not None:
                 found = True
-                yield Ref(RefOrigin.UNKNOWN, option, site=option.site, model=option.model), Made(option.site.scope)
+                yield Ref(RefOrigin.UNKNOWN, creation, site=option.site, model=option.model), Made(creation.site.scope)
         named = site.scope.lookup(node.id) if isinstance(node, ast.Name) and not found else None
         if named is None:
             return
         owner, bindings = named
         for binding in reaching(bindings, node, site.scope, site.block, owner):
-            annotation: ast.expr | None = getattr(binding.node, "annotation", None)
+            hint: ast.expr | None = getattr(binding.node, "annotation", None)
             scope = owner.parent if binding.kind is BindingKind.PARAMETER else owner
-            if annotation is not None and scope is not None and means_ref(self.model, annotation, scope, binding.block):
+            if hint is not None and scope is not None and means_ref(self.model, hint, scope, binding.block):
                 yield Ref(RefOrigin.UNKNOWN, site=site, model=self.model), Made(owner)
                 return
 
@@ -270,8 +272,9 @@ class _Reader:
                     ref = Ref(RefOrigin.UNKNOWN, option, site=option.site, model=option.model)
                     self._add(EffectKind.REF_CREATION, node, api.name, Made(site.scope), call, ref)
         for trait, use in (("reads_ref", EffectKind.REF_READ), ("writes_ref", EffectKind.REF_WRITE)):
-            if trait in api.traits and node.args:
-                self._use_ref(use, node, node.args[0], site, call)
+            if trait in api.traits and node.args and not self._use_ref(use, node, node.args[0], site, call):
+                ref = Ref(RefOrigin.UNKNOWN, site=site, model=self.model)
+                self._add(use, node, ast.unparse(node.args[0]), None, call, ref)
         if call is None or not applies(api):
             return
         for role in ("fun", "second_fun", "funs"):
@@ -285,8 +288,8 @@ class _Reader:
 
     def _method(self, node: ast.Call, func: ast.Attribute, site: Site) -> bool:
         """Methods of Refs, containers, random generators and loggers. False when it is none of them."""
-        kinds = _REF_METHODS.get(func.attr, ())
-        if any([self._use_ref(kind, node, func.value, site) for kind in kinds]):
+        uses = [self._use_ref(kind, node, func.value, site) for kind in _REF_METHODS.get(func.attr, ())]
+        if any(uses):
             return True
         bases = list(self._evaluate(func.value, site).options())
         for base in bases:
@@ -329,9 +332,10 @@ def _kind(api: Api) -> EffectKind | None:
     return EffectKind.CHECK if "side_effect" in api.traits else None
 
 
-def ref_creation(model: FileModel, value: Value) -> bool:
+def ref_creation(model: FileModel, value: Value) -> CallResult | None:
+    """``value``, when it is what a call that makes a Ref gives."""
     api = model.db.api(value.path) if isinstance(value, CallResult) else None
-    return api is not None and "creates_ref" in api.traits
+    return value if isinstance(value, CallResult) and api is not None and "creates_ref" in api.traits else None
 
 
 def means_ref(model: FileModel, annotation: ast.expr, scope: Scope, block: Block) -> bool:
@@ -346,7 +350,8 @@ def means_ref(model: FileModel, annotation: ast.expr, scope: Scope, block: Block
 def _is_receiver(scope: Scope, name: str) -> bool:
     """Whether ``name`` is the ``self`` of the method whose scope this is."""
     node = scope.node
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or scope.parent is None or scope.parent.kind != "class":
+    is_method = scope.parent is not None and scope.parent.kind == "class"
+    if not is_method or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     positional = [*node.args.posonlyargs, *node.args.args]
     is_static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jaxpert.model.body_effects import Body, Made, body, means_ref, ref_creation
+from jaxpert.model.body_effects import Made, means_ref, read_body, ref_creation
 from jaxpert.model.callables import bodies, wraps
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
 from jaxpert.model.transforms import Checkpoint, parameters
@@ -82,8 +82,9 @@ def _passed_refs(model: FileModel, checkpoint: Checkpoint) -> Frame:
         assert known is not None
         for name, passing in passed(known, call).arguments.items():
             for option in model.evaluate(passing.node, passing.site.scope, passing.site.block).options():
-                if ref_creation(model, option):
-                    ref = Ref(RefOrigin.PARAMETER, option, site=option.site, model=option.model)
+                creation = ref_creation(model, option)
+                if creation is not None:
+                    ref = Ref(RefOrigin.PARAMETER, creation, site=option.site, model=option.model)
                     refs.setdefault((id(known.function.function.inner), name), []).append(ref)
     return {key: choice(values) for key, values in refs.items()}
 
@@ -116,7 +117,7 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
         ran.add(id(target.function.inner))
         model.evaluator.entered.append(target.function.block.tree)
         owner = target.model or model
-        body = _body(owner, target, frame)
+        body = read_body(owner, target, frame)
         found.extend((replace(effect, steps=steps), made) for effect, made in body.effects)
         for each in body.followed if len(steps) < _MOST_STEPS else ():
             receivers.setdefault(id(each.target.function.inner), each.receiver)
@@ -135,7 +136,7 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
     effects: dict[tuple[EffectKind, int, int], Effect] = {}
     for effect, made in found:
         if effect.ref is not None:
-            effect = replace(effect, ref=_settled(effect.ref, runs_inside(made)))
+            effect = replace(effect, ref=_settled(effect.ref, made, runs_inside(made)))
         elif runs_inside(made):
             continue
         creation = effect.ref.creation if effect.ref is not None else None
@@ -143,9 +144,9 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
     return tuple(effects.values())
 
 
-def _settled(ref: Ref, inside: bool) -> Ref:
+def _settled(ref: Ref, made: Made | None, inside: bool) -> Ref:
     """``ref`` with its origin, now that it is known what ran."""
-    if ref.origin is RefOrigin.PARAMETER:
+    if made is None:
         return ref
     if not inside:
         return replace(ref, origin=RefOrigin.OUTSIDE)
@@ -188,7 +189,8 @@ def _tells(model: FileModel, value: Value) -> bool:
         return value.value is None or isinstance(value.value, bool)
     if isinstance(value, CallResult):
         api = model.db.api(value.path)
-        return isinstance(value.callee, CallResult) or (api is not None and (wraps(api) or "creates_ref" in api.traits))
+        is_known = api is not None and (wraps(api) or "creates_ref" in api.traits)
+        return is_known or isinstance(value.callee, CallResult)
     return isinstance(value, (Def, Partial, Instance, ClassValue, Symbol, Sequence, Table, Ref))
 
 

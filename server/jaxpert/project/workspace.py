@@ -211,7 +211,11 @@ class Workspace:
             index = self._index_of(file)
             if not index.complete:
                 yield from index.steps()
-                self._settings_age += 1  # switches and names may have been found
+                self._settings_age += 1  # switches may have been found
+                self._epoch += 1
+                for path in index.files_about_names():
+                    self._name_facts(self._file(path))
+                    yield
 
     # -- what is known ----------------------------------------------------------------------------------------
 
