@@ -272,7 +272,7 @@ def test_fix_keeps_permissions_and_links(run: Run) -> None:
     assert link.is_symlink()
     assert "return False" in target.read_text()
     assert stat.S_IMODE(target.stat().st_mode) == 0o754
-    assert sorted(os.listdir("real")) == ["a.py"]
+    assert list(Path("real").iterdir()) == [target]
 
 
 def test_unsafe_fixes_are_applied_only_when_asked_for(run: Run) -> None:
@@ -444,3 +444,15 @@ def test_columns_wrap_even_in_a_pipe(run: Run) -> None:
     write("a.py", FALLS_THROUGH)
     rows = run(COLUMNS="60").stdout.splitlines()[1:-1]
     assert max(map(len, rows)) <= 60
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only forked workers know the patch")
+def test_a_worker_that_is_killed_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.py", "b.py"):
+        write(name, FALLS_THROUGH)
+    monkeypatch.setattr("jaxpert.cli.checking.analyze", lambda snapshot: os._exit(1))
+    result = run("--jobs", "2")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "jaxpert: a process that checks files was killed, perhaps for want of memory: try --jobs 1\n"
+    )

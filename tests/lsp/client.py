@@ -83,7 +83,7 @@ class Client:
     Attributes:
         published: every pushed list of diagnostics, oldest first, as its params.
         asked: what the server asked, as (method, params).
-        logged: texts of ``window/logMessage``.
+        logged, shown: texts of ``window/logMessage`` and ``window/showMessage``.
         settings: what ``workspace/configuration`` is answered with, by the scope's URI ("" for none).
         stray: bytes on standard output that belong to no message.
     """
@@ -94,6 +94,7 @@ class Client:
         self.published: list[Message] = []
         self.asked: list[tuple[str, Any]] = []
         self.logged: list[str] = []
+        self.shown: list[str] = []
         self.settings: dict[str, Any] = {}
         self.stray = b""
         self.errors = b""
@@ -245,6 +246,8 @@ class Client:
             self.published.append(message["params"])
         elif method == "window/logMessage":
             self.logged.append(message["params"]["message"])
+        elif method == "window/showMessage":
+            self.shown.append(message["params"]["message"])
         async with self._happened:
             self._happened.notify_all()
 

@@ -37,6 +37,14 @@ async def test_settings_may_come_with_initialize(tmp_path: Path, options: Messag
         assert (await client.pulled(client.open("block.py", POLICY)))["items"] == []
 
 
+async def test_a_setting_that_makes_no_sense_is_shown_and_left_out(tmp_path: Path) -> None:
+    async with server(tmp_path) as client:
+        await client.initialize(NEOVIM, initializationOptions={"select": 3, "jaxVersion": "0.4.30"})
+        assert codes((await client.pulled(client.open("block.py", POLICY)))["items"]) == [RULE]
+        assert any("select" in text for text in client.shown)
+        assert any("0.4.30" in text for text in client.logged)
+
+
 async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two", "three")]
     for folder in folders:

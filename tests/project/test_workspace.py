@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxpert.model.values import Value
-from jaxpert.project import workspace as workspace_module
 from jaxpert.project.workspace import Overrides, Snapshot, Workspace
 from jaxpert.syntax.notebook import NotebookMap
 from jaxpert.text.decoding import UnreadableSource
@@ -252,9 +251,8 @@ def test_a_circle_of_imports(tmp_path: Path) -> None:
     assert "dots_saveable" in str(learned(workspace.snapshot(tmp_path / "a.py")))
 
 
-def test_trees_that_nobody_needs_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace_module, "MAX_LINES_KEPT", 5)
-    workspace = project(tmp_path, CHAIN)
+def test_trees_that_nobody_needs_are_dropped(tmp_path: Path) -> None:
+    workspace = project(tmp_path, CHAIN, lines_kept=5)
     expected = learned(Workspace([tmp_path], KNOWN).snapshot(tmp_path / "a.py"))
     for name in ("a.py", "unrelated.py", "c.py", "a.py"):
         snapshot = workspace.snapshot(tmp_path / name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -17,13 +18,13 @@ from jaxpert.cli.checking import (
     KNOWN_RULES,
     FixMode,
     Request,
+    WorkerDied,
     check_files,
     check_text,
     config_problems,
     describe_options,
     files_to_check,
 )
-from jaxpert.cli.output import github, json, sarif
 from jaxpert.cli.output.source_lines import visible
 from jaxpert.cli.output.text import TextOutput
 from jaxpert.cli.output.unified_diff import print_diff
@@ -123,7 +124,7 @@ def check(
         named,
         {key: value for key, value in given.items() if value is not None},
         mode,
-        describe_fixes=output_format != "github" and not diff,
+        describe_fixes=(output_format != "github" or statistics) and not diff,
     )
     if problems := config_problems(request):
         _complain_about(problems)
@@ -134,7 +135,11 @@ def check(
 
     started = time.perf_counter()
     content = sys.stdin.buffer.read() if from_stdin else None
-    run, processes = _checked(request, content, jobs)
+    try:
+        run, processes = _checked(request, content, jobs)
+    except WorkerDied as error:
+        complain(str(error))
+        sys.exit(2)
     complete = _complain(run)
     if not from_stdin and not diff:
         complete = _write_changes(run) and complete
@@ -144,9 +149,9 @@ def check(
         change = run.files[0].change
         sys.stdout.flush()
         sys.stdout.buffer.write(change.content if change else content)
-        _print_text(run, named, statistics, sys.stderr)
+        _print_text(run, paths, statistics, sys.stderr)
     elif output_format == "text":
-        _print_text(run, named, statistics, sys.stdout)
+        _print_text(run, paths or named, statistics, sys.stdout)
     else:
         _print_for_machines(run, output_format, statistics)
     if verbose:
@@ -207,22 +212,24 @@ def _write_changes(run: Run) -> bool:
     return complete
 
 
-def _print_text(run: Run, named: Sequence[Path], statistics: bool, stream: TextIO) -> None:
+def _print_text(run: Run, paths: Sequence[Path], statistics: bool, stream: TextIO) -> None:
     console = console_for(stream)
     output = TextOutput(console, width_of(stream, console))
     output.findings(run.files)
     if statistics:
         output.statistics(run.findings)
-    output.summary(run, _fix_command(named))
+    output.summary(run, _fix_command(paths))
 
 
-def _fix_command(named: Sequence[Path]) -> str:
+def _fix_command(paths: Sequence[Path]) -> str:
     """The command that fixes what was checked, as far as it fits on the line."""
-    paths = "" if list(named) == [Path()] else " " + " ".join(map(str, named))
-    return f"jaxpert check --fix{paths if len(paths) <= 50 else ' …'}"
+    named = "" if list(paths) == [Path()] else " " + shlex.join(map(str, paths))
+    return f"jaxpert check --fix{named if len(named) <= 50 else ' …'}"
 
 
 def _print_for_machines(run: Run, output_format: str, statistics: bool) -> None:
+    from jaxpert.cli.output import github, json, sarif  # of no use to somebody who reads text
+
     if output_format == "json":
         sys.stdout.write(json.render(run))
     elif output_format == "sarif":

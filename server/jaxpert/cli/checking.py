@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import gc
+import gc
 import json
-import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from jaxpert.text.decoding import SourceText, UnreadableSource, decode_source
 
 KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
 _MOST_FILES_A_TASK = 16
+_MOST_NEW_OBJECTS = 2_000_000  # about 40,000 lines of trees
 
 
 class FixMode(enum.Enum):
@@ -52,6 +54,10 @@ class Request:
     overrides: Mapping[str, object] = field(default_factory=dict)
     fix: FixMode = FixMode.NONE
     describe_fixes: bool = True
+
+
+class WorkerDied(RuntimeError):
+    """A process that checks files came to a sudden end."""
 
 
 def config_problems(request: Request) -> tuple[ConfigProblem, ...]:
@@ -102,17 +108,24 @@ def check_files(
 
     Args:
         done: called whenever another file is finished.
+
+    Raises:
+        WorkerDied: one of the processes was killed.
     """
     if processes == 1 or len(files) < 2:
         checker = _Checker(request, files)
         return [_counted(checker.check(file), done) for file in files]
+    import multiprocessing  # these two only where they are needed
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     # Forked workers have everything imported already; elsewhere they start afresh.
-    method = "fork" if sys.platform == "linux" else "spawn"
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     at_once = max(1, min(_MOST_FILES_A_TASK, len(files) // (processes * 4)))
-    with ProcessPoolExecutor(
-        min(processes, len(files)), multiprocessing.get_context(method), _start_worker, (request, files)
-    ) as pool:
-        return [_counted(report, done) for report in pool.map(_check_in_worker, files, chunksize=at_once)]
+    try:
+        with ProcessPoolExecutor(min(processes, len(files)), context, _start_worker, (request, files)) as pool:
+            return [_counted(report, done) for report in pool.map(_check_in_worker, files, chunksize=at_once)]
+    except BrokenProcessPool as error:
+        raise WorkerDied("a process that checks files was killed, perhaps for want of memory: try --jobs 1") from error
 
 
 def check_text(request: Request, path: Path, content: bytes) -> FileReport:
@@ -126,6 +139,13 @@ class _Checker:
     def __init__(self, request: Request, files: Sequence[Path]) -> None:
         self._request = request
         self._workspace = _workspace(request, files)
+        # Trees are millions of objects that live for long: automatic collection would look at them again and again,
+        # and take longer than the analysis.
+        gc.disable()
+        gc.freeze()
+        # Trees are many objects that live long: the default thresholds would look through them again and again.
+        gc.freeze()
+        gc.set_threshold(200_000, 20, 50)
 
     def check(self, path: Path, content: bytes | None = None) -> FileReport:
         """A report on the file at ``path``; with ``content``, on that instead of what is on disk."""
@@ -138,9 +158,13 @@ class _Checker:
             if os.environ.get("JAXPERT_CRASH"):
                 raise
             report = FileReport(shown_path(path), failure=f"internal error: {type(error).__name__}: {error}")
+        if gc.get_count()[0] > _MOST_NEW_OBJECTS:
+            gc.collect()
         return replace(report, seconds=time.perf_counter() - started)
 
     def _check(self, path: Path, content: bytes | None) -> FileReport:
+        if content is None and not self._workspace.mentions_jax(path):
+            return FileReport(shown_path(path))
         source = None if content is None else self._open(path, content)
         snapshot = self._workspace.snapshot(path)
         analysis = analyze(snapshot)
@@ -186,7 +210,7 @@ class _Checker:
 
 def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
     folders = [path for path in request.paths if path.is_dir()]
-    return Workspace((Path.cwd(), *folders), KNOWN_RULES, Overrides(request.overrides), files=files)
+    return Workspace((Path.cwd(), *folders), KNOWN_RULES, Overrides(request.overrides), files=files, lines_kept=150_000)
 
 
 def _target_name(target: JaxTarget) -> str:
@@ -204,6 +228,7 @@ _worker: _Checker | None = None
 
 def _start_worker(request: Request, files: Sequence[Path]) -> None:
     global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process answers for all
     _worker = _Checker(request, files)
 
 

@@ -51,7 +51,7 @@ class _BufferInWorkspace:
     def __init__(self, workspace: Workspace, path: Path) -> None:
         self._workspace = workspace
         self._path = path
-        self._source = workspace.snapshot(path).source  # the same object until the buffer is closed
+        self._source = workspace.source(path)  # the same object until the buffer is closed
 
     @property
     def lines(self) -> Sequence[str]:

@@ -280,7 +280,7 @@ class Session:
             self._unreconciled.discard(uri)
             document = self.documents.get(uri)
             if document is not None and not document.too_large:
-                news |= self.workspace.snapshot(document.path).source.reconcile()
+                news |= self.workspace.source(document.path).reconcile()
                 yield
         progress = Progress(self.server, "Looking for checkpoint names", self.client.progress_bars)
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api
-from jaxpert.model.callables import applies, bodies, value_of
+from jaxpert.model.callables import applies, bodies, value_of, worth_evaluating
 from jaxpert.model.calls import ApiCall, bind
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin
 from jaxpert.model.transforms import call_site
@@ -113,7 +113,9 @@ class _Reader:
     def _truth(self, test: ast.expr, scope: Scope, block: Block) -> bool | None:
         return self.model.evaluator.condition(scope, block, self.frame)(test)
 
-    def _evaluate(self, node: ast.expr, site: Site) -> Value:
+    def _evaluate(self, node: ast.expr, site: Site, is_called: bool = False) -> Value:
+        if not worth_evaluating(self.model, node, site, self.frame, is_called):
+            return UNKNOWN
         return self.model.evaluate(node, site.scope, site.block, self.frame)
 
     def _add(
@@ -178,14 +180,15 @@ class _Reader:
         """Note the effect when ``base`` is a Ref, or ``ref.at[…]``."""
         if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute) and base.value.attr == "at":
             base = base.value.value
-        refs = list(self._refs(base, site))
+        key = node.slice if isinstance(node, ast.Subscript) else None
+        refs = list(self._refs(base, site, is_likely=isinstance(key, ast.Constant) and key.value is ...))
         for ref, made in refs:
             self._add(kind, node, ast.unparse(base), made, call, ref)
         return bool(refs)
 
-    def _refs(self, node: ast.expr, site: Site) -> Iterator[tuple[Ref, Made | None]]:
+    def _refs(self, node: ast.expr, site: Site, is_likely: bool) -> Iterator[tuple[Ref, Made | None]]:
         found = False
-        for option in self._evaluate(node, site).options():
+        for option in self._evaluate(node, site, is_likely).options():
             if isinstance(option, Ref):
                 found = True
                 yield option, None
@@ -210,7 +213,7 @@ class _Reader:
         func = node.func
         if isinstance(func, ast.Attribute) and self._method(node, func, site):
             return
-        for option in self._evaluate(func, site).options():
+        for option in self._evaluate(func, site, is_called=True).options():
             self._run(option, func, node, site, *self._given(node, site))
             if isinstance(option, ClassValue):
                 evaluator = (option.model or self.model).evaluator
@@ -261,11 +264,7 @@ class _Reader:
         call = bind(self.model, call_site(site, node), callee)
         kind = _kind(api)
         if kind is not None:
-            ordered = call.arguments.get("ordered") if call is not None else None
-            keeps = truth(value_of(ordered, self.frame)) if ordered is not None else None
-            if call is not None and ordered is None and not call.opened:
-                keeps = False
-            self._add(kind, node, api.name, None, call, None, None if kind is EffectKind.CHECK else keeps)
+            self._add(kind, node, api.name, None, call, None, self._keeps_order(call))
         if "creates_ref" in api.traits:
             for option in self._evaluate(node, site).options():
                 if isinstance(option, CallResult) and option.call is node:
@@ -285,6 +284,16 @@ class _Reader:
                     for function in item.options():
                         assert argument is not None
                         self._run(function, argument.node, node, site, None, {})
+
+    def _keeps_order(self, call: ApiCall | None) -> bool | None:
+        """The argument ``ordered`` of a callback; None where there is none or it is not known."""
+        signature = self.model.db.signature(call.api) if call is not None else None
+        if call is None or signature is None or all(p.name != "ordered" for p in signature.parameters):
+            return None
+        argument = call.arguments.get("ordered")
+        if argument is not None:
+            return truth(value_of(argument, self.frame))
+        return None if call.opened else False
 
     def _method(self, node: ast.Call, func: ast.Attribute, site: Site) -> bool:
         """Methods of Refs, containers, random generators and loggers. False when it is none of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,16 @@ from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, bind
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Frame, Instance, Partial, Value
+from jaxpert.syntax.scopes import Binding, BindingKind, Site, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
+_MOST_WRAPPERS = 6
+_DEFINED = {
+    BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.PARAMETER, BindingKind.IMPORT, BindingKind.FROM_IMPORT,
+    BindingKind.STAR_IMPORT,
+}  # fmt: skip
 _RUNNING = {"compiles", "maps", "differentiates", "control_flow", "custom_derivative"}
 
 
@@ -32,7 +39,12 @@ def applies(api: Api) -> bool:
 
 
 def bodies(
-    model: FileModel, value: Value, args: list[Value] | None, keywords: Mapping[str, Value], frame: Frame
+    model: FileModel,
+    value: Value,
+    args: list[Value] | None,
+    keywords: Mapping[str, Value],
+    frame: Frame,
+    depth: int = 0,
 ) -> Iterator[tuple[Def, Frame]]:
     """The functions that run when ``value`` is called, with what is known of their parameters.
 
@@ -41,15 +53,18 @@ def bodies(
     given: list[Value] = []
     names: dict[str, Value] = {}
     while isinstance(value, Partial):
-        args = None if value.open else args
-        given = [*value.args, *given]
+        if value.open:  # a star hides how many come before the others
+            args, given = None, []
+        else:
+            given = [*value.args, *given]
         names = {**value.keywords, **names}
         value = value.target
     if isinstance(value, Instance):
         value = (value.model or model).evaluator.attribute(value, "__call__", None)
-    if isinstance(value, CallResult):
-        for option, _ in _wrapped(model, value, frame):
-            yield from bodies(model, option, args if args is None else [*given, *args], {**names, **keywords}, frame)
+    if isinstance(value, CallResult) and depth < _MOST_WRAPPERS:
+        passed_on = None if args is None else [*given, *args]
+        for option in _wrapped(model, value, frame):
+            yield from bodies(model, option, passed_on, {**names, **keywords}, frame, depth + 1)
     for option in value.options():
         if isinstance(option, Def):
             evaluator = (option.model or model).evaluator
@@ -57,28 +72,67 @@ def bodies(
             yield option, frame_of(evaluator, option, passes, {**names, **keywords}, more=args is None)
 
 
-def _wrapped(model: FileModel, made: CallResult, frame: Frame) -> Iterator[tuple[Value, Argument | None]]:
-    """The functions that run when ``made``, which a call of a library gave, is called."""
+def _wrapped(model: FileModel, made: CallResult, frame: Frame) -> Iterator[Value]:
+    """The functions and objects that are called when ``made``, which a call of a library gave, is called."""
     owner = made.model or model
     if made.site is None:
         return
-    if isinstance(made.callee, CallResult):
-        maker = made.callee
+    maker = made.callee
+    if isinstance(maker, CallResult):
         api = model.db.api(maker.path)
         if api is not None and "callable_without_fun" in api.traits and made.call.args:  # nnx.remat(policy=…)(f)
-            fun = Argument(made.call.args[0], made.site, owner)
-            yield from ((option, fun) for option in value_of(fun, frame).options())
-        for option, _ in _wrapped(model, maker, frame):
+            yield from value_of(Argument(made.call.args[0], made.site, owner), frame).options()
+        for option in _wrapped(model, maker, frame):
             if isinstance(option, ClassValue):  # nn.remat(Block)(…)
-                yield (option.model or model).evaluator.attribute(option, "__call__", None), None
+                yield Instance(option, site=option.site, model=option.model)
         return
     api = model.db.api(made.path)
-    if api is None or not wraps(api):
-        return
-    call = bind(owner, call_site(made.site, made.call), made.callee)
-    fun_given = call.role("fun") if call is not None else None
-    if fun_given is not None:
-        yield from ((option, fun_given) for option in value_of(fun_given, frame).options())
+    call = bind(owner, call_site(made.site, made.call), maker) if api is not None and wraps(api) else None
+    fun = call.role("fun") if call is not None else None
+    if fun is not None:
+        yield from value_of(fun, frame).options()
+
+
+def worth_evaluating(model: FileModel, node: ast.expr, site: Site, frame: Frame, is_called: bool = False) -> bool:
+    """A cheap look: whether ``node`` can be a function, an object, a Ref or a flag.
+
+    Most expressions of a model are array computations, and following those through all layers is what would take time.
+    What the user's own functions give is taken for an array unless it ``is_called``.
+    """
+    return _is_worth(model, node, site, frame, is_called, set())
+
+
+def _is_worth(
+    model: FileModel, node: ast.expr, site: Site | Binding, frame: Frame, is_called: bool, seen: set[int]
+) -> bool:
+    if isinstance(node, ast.Name):
+        found = site.scope.lookup(node.id)
+        if found is None:
+            return True
+        for binding in reaching(found[1], node, site.scope, site.block, found[0]):
+            if binding.value is None:
+                if binding.kind in _DEFINED:
+                    return True
+            elif id(binding) not in seen:
+                seen.add(id(binding))
+                if _is_worth(model, binding.value, binding, frame, is_called, seen):
+                    return True
+        return False
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return _is_worth(model, node.value, site, frame, False, seen)
+    if isinstance(node, ast.Call):
+        if not _is_worth(model, node.func, site, frame, True, seen):
+            return False
+        callee = model.evaluate(node.func, site.scope, site.block, frame)
+        return is_called or not any(isinstance(option, (Def, Instance)) for option in callee.options())
+    if isinstance(node, ast.IfExp):
+        return any(_is_worth(model, arm, site, frame, is_called, seen) for arm in (node.body, node.orelse))
+    if isinstance(node, (ast.BoolOp, ast.List, ast.Tuple, ast.Dict)):
+        parts = node.elts if isinstance(node, (ast.List, ast.Tuple)) else node.values
+        return any(_is_worth(model, part, site, frame, is_called, seen) for part in parts)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not) and _is_worth(model, node.operand, site, frame, False, seen)
+    return isinstance(node, (ast.Lambda, ast.Constant))
 
 
 def value_of(argument: Argument, frame: Frame) -> Value:

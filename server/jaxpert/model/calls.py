@@ -173,7 +173,8 @@ def _leads_somewhere(model: FileModel, binding: Binding, attribute: bool, seen: 
     if kind in (BindingKind.ASSIGN, BindingKind.UNPACK, BindingKind.LOOP) and binding.value is not None:
         return _value_leads(model, binding.value, binding.scope, attribute, seen)
     if isinstance(binding.node, ast.ClassDef):
-        methods = (inner for inner in binding.node.body if getattr(inner, "name", "") == "__call__")
+        inner = binding.block.tree.classes.get(binding.node)
+        methods = [method.node for method in inner.bindings.get("__call__", ())] if inner is not None else []
         return attribute or any(getattr(node, "decorator_list", ()) for node in (binding.node, *methods))
     return kind is BindingKind.FUNCTION and not attribute and bool(getattr(binding.node, "decorator_list", ()))
 

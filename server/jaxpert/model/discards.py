@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import Argument, api_calls_in
 from jaxpert.model.values import CallResult, Def, Value
-from jaxpert.syntax.scopes import CallSite, Scope, TreeIndex
+from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
+_FUNCTIONS = (BindingKind.FUNCTION, BindingKind.FROM_IMPORT, BindingKind.ASSIGN)
 _SEE_ALL_NAMES = {"locals", "vars", "eval", "exec", "dir"}
 
 
@@ -55,8 +56,12 @@ def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[DiscardedTag]:
 
 def _calls_own_tagger(model: FileModel, site: CallSite) -> bool:
     """Whether the call is of a function of the user's that always returns a value it has tagged."""
-    callee = model.evaluate(site.node.func, site.scope, site.block)
-    if not all(isinstance(option, Def) and _returns_something(option) for option in callee.options()):
+    func = site.node.func
+    found = site.scope.lookup(func.id) if isinstance(func, ast.Name) else None
+    if found is None or not any(binding.kind in _FUNCTIONS for binding in found[1]):
+        return False
+    callee = model.evaluate(func, site.scope, site.block)
+    if not all(isinstance(option, Def) and _returns_something(option) and _may_tag(option) for option in callee.options()):
         return False
     return all(_is_tagged(model, option) for option in model.evaluate(site.node, site.scope, site.block).options())
 
@@ -64,6 +69,10 @@ def _calls_own_tagger(model: FileModel, site: CallSite) -> bool:
 def _returns_something(function: Def) -> bool:
     returns = function.function.returns
     return isinstance(function.function.node, ast.Lambda) or any(one.value is not None for one, _ in returns)
+
+
+def _may_tag(function: Def) -> bool:
+    return function.model is not None and "checkpoint_name" in function.model.source.text
 
 
 def _is_tagged(model: FileModel, value: Value) -> bool:

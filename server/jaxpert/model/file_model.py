@@ -24,6 +24,7 @@ from jaxpert.text.lines import Position, Range, slice_lines
 if TYPE_CHECKING:
     from jaxpert.jaxdb.load import JaxDb
     from jaxpert.model.calls import ApiCall, Callees
+    from jaxpert.model.effect_kinds import Effect
     from jaxpert.model.names import NameFacts, NameIndex
     from jaxpert.model.policies import CustomPolicy, PolicyUse
     from jaxpert.model.transforms import Checkpoint
@@ -291,6 +292,13 @@ class FileModel:
         from jaxpert.model.transforms import checkpoints
 
         return checkpoints(self)
+
+    @cached_property
+    def checkpoint_effects(self) -> tuple[tuple[Checkpoint, tuple[Effect, ...]], ...]:
+        """Every checkpoint with what its function does besides giving its result."""
+        from jaxpert.model.effects import checkpoint_effects
+
+        return checkpoint_effects(self)
 
     @cached_property
     def policy_uses(self) -> tuple[PolicyUse, ...]:

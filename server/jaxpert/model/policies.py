@@ -77,9 +77,11 @@ class CustomPolicy:
 
 def policy_uses(model: FileModel) -> tuple[PolicyUse, ...]:
     """Every expression of the file that is given as a policy, once each."""
-    return tuple(
-        use for tree in model.trees for use in model.tree_fact(tree, "policy uses", lambda t: _policy_uses_in(model, t))
-    )
+    found: dict[int, PolicyUse] = {}
+    for tree in model.trees:
+        for use in model.tree_fact(tree, "policy uses", lambda t: _policy_uses_in(model, t)):
+            found.setdefault(id(use.argument.node), use)  # a partial is seen again at each of its calls
+    return tuple(found.values())
 
 
 def _policy_uses_in(model: FileModel, tree: TreeIndex) -> list[PolicyUse]:

@@ -38,8 +38,6 @@ from jaxpert.text.lines import Range
 
 __all__ = ["Overrides", "Snapshot", "Workspace"]
 
-MAX_LINES_KEPT = 30_000
-"""Trees of files that are not open are kept for about this many lines, those asked for last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +87,7 @@ class Workspace:
             project then form one, together with what they import; else each root is one.
         wait_for_index: whether the first snapshot reads the whole project first. Else somebody must go through
             :meth:`index`, and until then no checkpoint name counts as missing.
+        lines_kept: of how many lines, in files that are not open, the trees stay in memory (about 2 KB a line).
     """
 
     def __init__(
@@ -99,10 +98,12 @@ class Workspace:
         *,
         files: Iterable[Path] = (),
         wait_for_index: bool = True,
+        lines_kept: int = 30_000,
     ) -> None:
         self.known_rules = known_rules
         self._settings = Settings(known_rules, overrides or Overrides())
         self._wait_for_index = wait_for_index
+        self._lines_kept = lines_kept
         self._given = [os.path.abspath(path) for path in files]
         self._resolver = self._resolver_of(roots)
         self._files: dict[str, TrackedFile] = {}
@@ -302,7 +303,7 @@ class Workspace:
         self._kept[file.real] = lines
         self._kept.move_to_end(file.real)
         total = sum(self._kept.values())
-        while total > MAX_LINES_KEPT and len(self._kept) > 1:
+        while total > self._lines_kept and len(self._kept) > 1:
             real, count = self._kept.popitem(last=False)
             self._files[real].drop_trees()
             total -= count

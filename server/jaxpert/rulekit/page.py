@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 
 from jaxpert.rulekit.rule import Example, Proof, Raises, Rule, Silent, Stage
@@ -25,8 +26,14 @@ def rule_page(rule: Rule) -> str:
 def _example(heading: str, example: Example) -> str:
     return (
         f"## {heading}\n\n```python\n{_program(example.bad)}\n```\n\n{proof_text(example.proof)}\n\n"
-        f"Write instead:\n\n```python\n{_program(example.good)}\n```\n"
+        f"Write instead:\n\n```diff\n{_difference(_program(example.bad), _program(example.good))}\n```\n"
     )
+
+
+def _difference(bad: str, good: str) -> str:
+    """The lines that differ, with one line around them."""
+    _, _, _, *lines = difflib.unified_diff(bad.splitlines(), good.splitlines(), n=1, lineterm="")
+    return "\n".join(" …" if line.startswith("@@ ") else line.rstrip() for line in lines).strip("\n")
 
 
 def _program(source: str) -> str:
@@ -37,7 +44,7 @@ def proof_text(proof: Proof) -> str:
     """What real JAX does with the example, in a sentence."""
     where = _versions(proof)
     if isinstance(proof, Raises):
-        message = f": {proof.message}" if proof.message else " without a message"
+        message = f": … {proof.message} …" if proof.message else " (without any text)"
         return f"{where}: raises {_WHEN[proof.when]}\n\n```text\n{proof.exception}{message}\n```"
     assert isinstance(proof, Silent)
     return f"{where}: no message, but afterwards this is true:\n\n```python\n{proof.evidence}\n```"
