@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from packaging.version import Version
+
 from jaxpert.jaxdb.load import load, newest_known
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model.file_model import FileModel
@@ -25,7 +27,6 @@ from jaxpert.model.values import (
     Value,
 )
 from jaxpert.syntax.units import SourceFile
-from packaging.version import Version
 
 
 def model_of(source: str, modules: Mapping[str, str] | None = None, jax: str = "", **switches: bool) -> FileModel:

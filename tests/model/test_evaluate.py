@@ -169,7 +169,8 @@ FUNCTIONS = {
     "import jax\n@jax.jit\ndef f(): return 1\nf": "def f",
     "@unknown\ndef f(): return 1\nf": "?",
     "@unknown.register('a')\ndef f(): return 1\nf": "?",
-    "import functools\ndef d(f):\n    @functools.wraps(f)\n    def w(): return 2\n    return w\n@d\ndef f(): return 1\nf": "?",
+    "import functools\ndef d(f):\n    @functools.wraps(f)\n    def w(): return 2\n    return w\n"
+    "@d\ndef f(): return 1\nf": "?",
 }
 
 CLASSES = {
@@ -182,8 +183,13 @@ CLASSES = {
     "class A:\n    @property\n    def p(self): return 1\nA().p, A.p": "tuple(1, ?)",
     "class A:\n    def __call__(self, x): return x\nA()(1)": "1",
     "class A:\n    def __init__(self):\n        self.x = 1\n    def m(self): return self.x\nA().m()": "1",
-    "class A:\n    def __init__(self, x='a'):\n        self.x = x\nA('b').x": "'a' | ?",
-    "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: str = 'a'\nA().x, A(x='b').x": "tuple('a' | ?, 'b')",
+    "class A:\n    def __init__(self, x='a'):\n        self.x = x\nA('b').x, A().x": "tuple('b', 'a')",
+    "class A:\n    def __init__(self, *x):\n        self.x = set(x)\n    def m(self): return self.x\nA('a', 'b').m()":
+        "set('a', 'b')",
+    "class A:\n    def __init__(self, x='a'):\n        self.x = x\n    def m(self):\n        self.x": "'a' | ?",
+    "class A:\n    x: str\n    y: str\n    def __call__(self): return self.y\nA('a', 'b')()": "'b'",
+    "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: str = 'a'\nA().x, A(x='b').x":
+        "tuple('a' | ?, 'b')",
     "class A:\n    x: str\nA(x='b').x": "'b'",
     "class A:\n    def m(self):\n        self": "a A",
     "import enum\nclass E(enum.Enum):\n    A = 'a'\nE.A, E.A.value, E.A.name": "tuple(member A = 'a', 'a', 'A')",

@@ -13,8 +13,12 @@ from jaxpert.model.file_model import FileModel
 
 
 def call_of(model: FileModel, name: str) -> CallSite:
-    return next(call for tree in model.source.trees() for call in tree.calls
-                if isinstance(call.node.func, ast.Name) and call.node.func.id == name)
+    return next(
+        call
+        for tree in model.source.trees()
+        for call in tree.calls
+        if isinstance(call.node.func, ast.Name) and call.node.func.id == name
+    )
 
 
 VERSION_CHECKS = [

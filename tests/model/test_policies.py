@@ -73,7 +73,8 @@ CUSTOM = {
     "class P:\n    def __call__(self, prim, *_, **__): return False\n    def wrap(self, f):\n"
     "        return jax.checkpoint(f, policy=self)": ["P.__call__(prim)"],
     "class P:\n    def m(self, prim, *_, **__): return False\njax.checkpoint(f, policy=P().m)": ["P.m(prim)"],
-    "class P:\n    @staticmethod\n    def m(prim, *_, **__): return False\njax.checkpoint(f, policy=P.m)": ["P.m(prim)"],
+    "class P:\n    @staticmethod\n    def m(prim, *_, **__): return False\njax.checkpoint(f, policy=P.m)":
+        ["P.m(prim)"],
     "class P: pass\njax.checkpoint(f, policy=P())\njax.checkpoint(f, policy=P)": [],
     "def make(n):\n    def inner(prim, *_, **__): return n\n    return inner\njax.checkpoint(f, policy=make(1))":
         ["inner(prim)"],

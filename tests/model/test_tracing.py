@@ -99,7 +99,11 @@ NAMES = {
     "def g(a):\n    a": "NOT",
     "def g(h, n=a):\n    n": "NOT",
     "def g(h):\n    b = a > 1\n    b": "ARRAY a",
-    "global a\na": "NOT",
+    "b, *c, d = p\nd": "LEAVES p array",
+    "b, *c, d = 1, 2, a\nd": "ARRAY a",
+    "b = 0\nb += a\nb": "ARRAY a",
+    "p -= other\np": "ARRAY p",
+    "p += u\np": "LEAVES p",
 }
 
 
@@ -126,8 +130,9 @@ ARGUMENTS = {
     # what calls give
     "@jax.checkpoint\ndef f(x, n=2): ...\nf(1., 3)": "x ARRAY, n ARRAY",
     "@jax.checkpoint\ndef f(x, n=2): ...\nf(u, n=u)": "x LEAVES, n LEAVES",
-    "@jax.checkpoint\ndef f(x, n): ...\nf(jnp.ones(3), None)": "x ARRAY, n MAYBE",
+    "@jax.checkpoint\ndef f(x, n): ...\nf(jnp.ones(3), None)": "x ARRAY",
     "@jax.checkpoint\ndef f(x, n): ...\nf(np.ones(3), 'a')": "x ARRAY",
+    "@jax.checkpoint\ndef f(x, n): ...\nf(u, None); f(u, u)": "x LEAVES, n MAYBE",
     "@jax.checkpoint\ndef f(x, n): ...\nf(-1, not u)": "x ARRAY, n ARRAY",
     "@jax.checkpoint\ndef f(x, n): ...\ndef g(n=True): f(u, n)": "x LEAVES, n ARRAY",
     "@jax.checkpoint\ndef f(x, n): ...\njax.grad(f)(1., 2)": "x ARRAY, n ARRAY",
@@ -139,7 +144,7 @@ ARGUMENTS = {
     "@jax.checkpoint\ndef f(x, n):\n    if len(n) > 2 or jnp.any(x): ...": "x LEAVES, n LEAVES",
     # wrappers with other ways
     "@eqx.filter_checkpoint\ndef f(x: jax.Array, n: int, b): ...\nf(u, 2, jnp.ones(3))": "x ARRAY, n MAYBE, b ARRAY",
-    "@nnx.remat\ndef f(x, n=2, m=None): ...": "x LEAVES, n ARRAY, m MAYBE",
+    "@nnx.remat\ndef f(x, n=2, m=None): ...": "x LEAVES, n ARRAY",
     "@partial(nnx.remat, graph=False)\ndef f(x, n=2): ...": "x LEAVES",
     "class C:\n    @jax.checkpoint\n    def f(self, x): ...": "x LEAVES",
 }
@@ -213,7 +218,7 @@ CONVERSIONS = {
     "with u(int(p)):\n    pass": "int() int int(p)",
     "return f'{int(p)}'": "int() int int(p)",
     "class C:\n    if a: pass": "",
-    "if jax.__version__ < '0.3':\n    if a: pass": "",
+    "if jax.__version_info__ < (0, 3):\n    if a: pass": "",
 }
 
 

@@ -138,7 +138,7 @@ CALLS = {
     "g = jax.checkpoint(f); h = partial(g, n=2)": ["1: 0 n= partial"],
     "g = jax.checkpoint(M().head); g(1, train=2)": ["1: 1 x train="],
     "@jax.checkpoint\ndef g(a, b): ...\ng(1, b=2)": ["3: 1 a b="],
-    "class C:\n    @jax.checkpoint\n    def g(self, a): ...\n    def h(self): self.g(1)\nC().g(1); C.g(C(), 1)":
+    "class C:\n    @jax.checkpoint\n    def g(self, a): ...\n    def h(self): self.g(1)\nm = C(); m.g(1); C.g(m, 1)":
         ["4: 2 a", "5: 2 a", "5: 2 self a"],
     "R = nn.remat(M)\nR()(1, train=2)\nR(name='a').init(0, 1, 2)\nR().apply(0, 1, train=2, rngs=3)":
         ["2: 2 x train=", "3: 3 x train", "4: 2 x train="],

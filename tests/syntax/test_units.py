@@ -92,8 +92,12 @@ def test_a_broken_unit_keeps_its_last_tree_outside_the_edited_lines() -> None:
     source = SourceFile("import jax\n\n\ndef f(x):\n    a = g(x)\n    b = h(x)\n    return k(b)\n")
     source.edit(range_at(5, 9, 5, 12), "h(x")
     assert not source.is_current
-    texts = {slice_lines(source.lines, area) for tree in source.trees() for call in tree.calls
-             if (area := source.range_of(call.node)) is not None}
+    texts = {
+        slice_lines(source.lines, area)
+        for tree in source.trees()
+        for call in tree.calls
+        if (area := source.range_of(call.node)) is not None
+    }
     assert texts == {"g(x)", "k(b)"}
     source.edit(range_at(4, 0, 4, 0), "\n")
     calls = [source.range_of(call.node) for tree in source.trees() for call in tree.calls]
@@ -117,21 +121,41 @@ def test_environment_changes_with_module_names_and_not_with_bodies() -> None:
     [
         ("def a():\n    f()\n\ndef b(:\n    g()\n\ndef c():\n    h()\n", {"f()", "h()"}),
         ("x = (1,\n\ndef c():\n    h()\n", {"h()"}),
-        ("class A:\n    def m(self):\n        f()\n    def n(self:\n        g()\n    def o(self):\n        h()\n", {"f()", "h()"}),
+        (
+            "class A:\n    def m(self):\n        f()\n    def n(self:\n        g()\n    def o(self):\n        h()\n",
+            {"f()", "h()"},
+        ),
     ],
 )
 def test_a_file_opened_broken_keeps_what_parses(text: str, kept: set[str]) -> None:
     source = SourceFile(text)
     assert source.problem is not None
-    found = {slice_lines(source.lines, area) for tree in source.trees() for call in tree.calls
-             if (area := source.range_of(call.node)) is not None}
+    found = {
+        slice_lines(source.lines, area)
+        for tree in source.trees()
+        for call in tree.calls
+        if (area := source.range_of(call.node)) is not None
+    }
     assert found == kept
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", "\r", "\ufeff", "\ufeffx = f(1)\n", "x = f(1)\r\ny = 2\r\n", "x = f(1)\ry = 2", "\x0cx = f(1)\n", "if x:\n\tf(1)\n",
-     "s = 'é😀'; f(1)\n", "x = 1 \\\n  + f(1)\n", "f(\n  1,\n)", 'y = f"{f(1)!r:>{width}}"\n'],
+    [
+        "",
+        "\n",
+        "\r",
+        "\ufeff",
+        "\ufeffx = f(1)\n",
+        "x = f(1)\r\ny = 2\r\n",
+        "x = f(1)\ry = 2",
+        "\x0cx = f(1)\n",
+        "if x:\n\tf(1)\n",
+        "s = 'é😀'; f(1)\n",
+        "x = 1 \\\n  + f(1)\n",
+        "f(\n  1,\n)",
+        'y = f"{f(1)!r:>{width}}"\n',
+    ],
 )
 def test_odd_texts_have_exact_positions(text: str) -> None:
     source = SourceFile(text)
@@ -166,7 +190,25 @@ def test_line_ends_may_be_split_and_joined() -> None:
 def test_random_edits_agree_with_a_file_made_from_scratch(seed: int) -> None:
     dice = random.Random(seed)
     source = SourceFile(SAMPLE)
-    pieces = ["(", ")", "\n", "x", '"""', "'", "    ", "def f():\n    g(1)\n", "😀", "\r\n", "\r", "if x:\n", "#", "class A:\n", "@", ":", ";"]
+    pieces = [
+        "(",
+        ")",
+        "\n",
+        "x",
+        '"""',
+        "'",
+        "    ",
+        "def f():\n    g(1)\n",
+        "😀",
+        "\r\n",
+        "\r",
+        "if x:\n",
+        "#",
+        "class A:\n",
+        "@",
+        ":",
+        ";",
+    ]
     for step in range(60):
         line = dice.randrange(len(source.lines))
         start = Position(line, dice.randrange(len(source.lines[line]) + 1))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
-import gc
 import gc
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -113,8 +113,9 @@ def check_files(
         WorkerDied: one of the processes was killed.
     """
     if processes == 1 or len(files) < 2:
-        checker = _Checker(request, files)
-        return [_counted(checker.check(file), done) for file in files]
+        with _collecting_seldom():
+            checker = _Checker(request, files)
+            return [_counted(checker.check(file), done) for file in files]
     import multiprocessing  # these two only where they are needed
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
@@ -139,13 +140,6 @@ class _Checker:
     def __init__(self, request: Request, files: Sequence[Path]) -> None:
         self._request = request
         self._workspace = _workspace(request, files)
-        # Trees are millions of objects that live for long: automatic collection would look at them again and again,
-        # and take longer than the analysis.
-        gc.disable()
-        gc.freeze()
-        # Trees are many objects that live long: the default thresholds would look through them again and again.
-        gc.freeze()
-        gc.set_threshold(200_000, 20, 50)
 
     def check(self, path: Path, content: bytes | None = None) -> FileReport:
         """A report on the file at ``path``; with ``content``, on that instead of what is on disk."""
@@ -218,6 +212,22 @@ def _target_name(target: JaxTarget) -> str:
     return f"JAX {target.version}{origin or f' from {target.origin}'}"
 
 
+@contextlib.contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Leave the collection of garbage to :class:`_Checker`.
+
+    Trees are millions of objects that live for long: automatic collection looks at them again and again, and takes
+    longer than the analysis.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _counted(report: FileReport, done: Callable[[], None]) -> FileReport:
     done()
     return report
@@ -228,6 +238,7 @@ _worker: _Checker | None = None
 
 def _start_worker(request: Request, files: Sequence[Path]) -> None:
     global _worker
+    gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process answers for all
     _worker = _Checker(request, files)
 

@@ -86,4 +86,3 @@ def _unique(findings: list[Finding]) -> list[Finding]:
 def _order(finding: Finding) -> tuple[object, ...]:
     severities = list(Severity)
     return (finding.range.start, finding.range.end, severities.index(finding.severity), finding.rule)
-

@@ -83,13 +83,13 @@ def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, fra
             return _called_partial(evaluator, callee, target, node, site, frame)
         return UNKNOWN
     if isinstance(callee, Def):
-        return result_of(evaluator, callee, *_arguments(evaluator, node, site, frame))
+        return result_of(evaluator, callee, *arguments_of(evaluator, node, site, frame))
     if isinstance(callee, ClassValue):
         if classes.enum_kind((callee.model or evaluator.model).evaluator, callee):
             return UNKNOWN
         return Instance(callee, node, site=site, model=evaluator.model)
     if isinstance(callee, Instance):
-        method = classes.attribute(evaluator, callee.cls, "__call__", bound=True)
+        method = classes.instance_attribute(evaluator, callee, "__call__")
         if isinstance(method, Def):
             return _called(evaluator, method, node, site, frame)
     if isinstance(callee, CallResult):
@@ -97,7 +97,7 @@ def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, fra
     return UNKNOWN
 
 
-def _arguments(
+def arguments_of(
     evaluator: Evaluator, node: ast.Call, site: Site, frame: Frame
 ) -> tuple[list[Value] | None, dict[str, Value]]:
     """Values of the arguments; None for the positional ones when a star hides some of either."""
@@ -110,7 +110,7 @@ def _arguments(
 def _called_partial(
     evaluator: Evaluator, callee: Partial, target: Def, node: ast.Call, site: Site, frame: Frame
 ) -> Value:
-    args, keywords = _arguments(evaluator, node, site, frame)
+    args, keywords = arguments_of(evaluator, node, site, frame)
     layer: Value = callee
     while isinstance(layer, Partial) and args is not None:
         args = None if layer.open else [*layer.args, *args]
@@ -234,7 +234,7 @@ def _method(
         items = tuple(item for part in parts for item in part.items)
         return Sequence(base.kind, items, exact, site=site, model=evaluator.model)
     if isinstance(base, (Literal, Pattern)) or string(base) is not None:
-        value = text_method(base, func.attr, *_arguments(evaluator, node, site, frame), site, evaluator.model)
+        value = text_method(base, func.attr, *arguments_of(evaluator, node, site, frame), site, evaluator.model)
         if value is not None:
             return value
     if isinstance(base, (Literal, Typed, Pattern, Sequence, Table)) and func.attr in _METHOD_TYPES:
@@ -298,4 +298,6 @@ def frame_of(
         if args is not None and name not in given and name in defaults:
             value = evaluator.evaluate(defaults[name], target.function.scope, target.function.block, target.frame)
         frame[id(inner), name] = value
+    if arguments.vararg is not None and args is not None and not more:
+        frame[id(inner), arguments.vararg.arg] = Sequence("tuple", tuple(args[len(positional) :]))
     return frame

@@ -91,7 +91,9 @@ def callees_in(model: FileModel, tree: TreeIndex) -> _Found:
 
 
 _Found = tuple[
-    "list[tuple[CallSite, Value]]", "list[tuple[Function, ast.expr, Value]]", "list[tuple[ast.ClassDef, Scope, ast.expr, Value]]"
+    "list[tuple[CallSite, Value]]",
+    "list[tuple[Function, ast.expr, Value]]",
+    "list[tuple[ast.ClassDef, Scope, ast.expr, Value]]",
 ]
 
 
@@ -132,10 +134,8 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
         first_attribute = func.attr
         func = func.value
         attributes += 1
-    if func.__class__ is ast.Call:
-        return not attributes and _value_leads(model, func, scope, False, seen)
     if func.__class__ is not ast.Name:
-        return func.__class__ is ast.Subscript and not attributes
+        return not attributes and not isinstance(func, ast.Name) and _value_leads(model, func, scope, False, seen)
     name: str = func.id
     found = scope.lookup(name)
     if found is None:
@@ -148,8 +148,12 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
         known = seen[key] = any(_leads_somewhere(model, binding, attributes > 0, seen) for binding in bindings)
     if known:
         return True
-    if attributes == 1 and bindings[0].kind is BindingKind.PARAMETER and owner.parent is not None \
-            and owner.parent.kind == "class":
+    if (
+        attributes == 1
+        and bindings[0].kind is BindingKind.PARAMETER
+        and owner.parent is not None
+        and owner.parent.kind == "class"
+    ):
         members = owner.parent.bindings.get(first_attribute)
         if members:
             return any(_leads_somewhere(model, member, False, seen) for member in members)
@@ -163,7 +167,9 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
     return False
 
 
-def _leads_somewhere(model: FileModel, binding: Binding, attribute: bool, seen: dict[tuple[int, str, bool], bool]) -> bool:
+def _leads_somewhere(
+    model: FileModel, binding: Binding, attribute: bool, seen: dict[tuple[int, str, bool], bool]
+) -> bool:
     """Whether a name bound so, or an ``attribute`` of it, can be a callee that matters."""
     kind = binding.kind
     if kind is BindingKind.IMPORT:
@@ -179,7 +185,9 @@ def _leads_somewhere(model: FileModel, binding: Binding, attribute: bool, seen: 
     return kind is BindingKind.FUNCTION and not attribute and bool(getattr(binding.node, "decorator_list", ()))
 
 
-def _value_leads(model: FileModel, value: ast.expr, scope: Scope, attribute: bool, seen: dict[tuple[int, str, bool], bool]) -> bool:
+def _value_leads(
+    model: FileModel, value: ast.expr, scope: Scope, attribute: bool, seen: dict[tuple[int, str, bool], bool]
+) -> bool:
     """The same for an expression."""
     if isinstance(value, (ast.Name, ast.Attribute)):
         return may_matter(model, value, scope, seen)
@@ -188,8 +196,9 @@ def _value_leads(model: FileModel, value: ast.expr, scope: Scope, attribute: boo
             found = scope.lookup(value.func.id)
             kinds = {b.kind for b in found[1]} if found else set()
             if attribute:  # only an object of a class of the user's has attributes that matter
-                return bool(kinds & {BindingKind.CLASS, BindingKind.FROM_IMPORT}) and may_matter(model, value.func, scope, seen) \
-                    or BindingKind.CLASS in kinds
+                if BindingKind.FROM_IMPORT in kinds:
+                    return may_matter(model, value.func, scope, seen)
+                return BindingKind.CLASS in kinds
             if BindingKind.FUNCTION in kinds or not found:
                 return True  # it may return a wrapper; getattr(jax, "checkpoint")
         return not attribute and may_matter(model, value.func, scope, seen)
@@ -299,13 +308,23 @@ def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = Fal
 
 def _spread(model: FileModel, starred: ast.Starred, site: Site) -> list[Argument] | None:
     """The items of ``*(a, b)`` when they are written in place; None when they are not visible there."""
-    if isinstance(starred.value, (ast.List, ast.Tuple)) and not any(isinstance(e, ast.Starred) for e in starred.value.elts):
+    if isinstance(starred.value, (ast.List, ast.Tuple)) and not any(
+        isinstance(e, ast.Starred) for e in starred.value.elts
+    ):
         return [Argument(element, site, model) for element in starred.value.elts]
     return None
 
 
-def _match(api: Api, path: str, site: CallSite, parameters: tuple[Parameter, ...], positional: list[Argument],
-           keywords: list[Argument], opened: bool, is_partial: bool) -> ApiCall:
+def _match(
+    api: Api,
+    path: str,
+    site: CallSite,
+    parameters: tuple[Parameter, ...],
+    positional: list[Argument],
+    keywords: list[Argument],
+    opened: bool,
+    is_partial: bool,
+) -> ApiCall:
     arguments: dict[str, Argument] = {}
     slots = [p for p in parameters if p.kind in ("positional_only", "positional_or_keyword")]
     takes_varargs = any(p.kind == "var_positional" for p in parameters)
@@ -323,13 +342,25 @@ def _match(api: Api, path: str, site: CallSite, parameters: tuple[Parameter, ...
             arguments.setdefault(str(name), argument)
         else:
             unexpected.append(argument)
-    missing = () if opened or is_partial else tuple(
-        p.name for p in parameters
-        if p.default is None and p.kind not in ("var_positional", "var_keyword") and p.name not in arguments
+    missing = (
+        ()
+        if opened or is_partial
+        else tuple(
+            p.name
+            for p in parameters
+            if p.default is None and p.kind not in ("var_positional", "var_keyword") and p.name not in arguments
+        )
     )
     return ApiCall(
-        api, path, site.node, site, arguments,
+        api,
+        path,
+        site.node,
+        site,
+        arguments,
         varargs=rest if takes_varargs else (),
         surplus=() if takes_varargs else rest,
-        unexpected=tuple(unexpected), missing=missing, opened=opened, is_partial=is_partial,
+        unexpected=tuple(unexpected),
+        missing=missing,
+        opened=opened,
+        is_partial=is_partial,
     )

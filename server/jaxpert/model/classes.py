@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results
-from jaxpert.model.values import UNKNOWN, Choice, ClassValue, Def, EnumMember, Instance, Symbol, Value, choice
+from jaxpert.model.values import (
+    UNKNOWN,
+    Choice,
+    ClassValue,
+    Def,
+    EnumMember,
+    Frame,
+    Instance,
+    Symbol,
+    Value,
+    choice,
+)
 from jaxpert.syntax.scopes import BindingKind, Function, Site
 
 if TYPE_CHECKING:
@@ -22,14 +35,11 @@ def attribute(evaluator: Evaluator, cls: ClassValue, name: str, bound: bool, dep
     model = cls.model or evaluator.model
     found = cls.scope.bindings.get(name)
     if not found:
-        if depth > _MOST_BASES or cls.site is None:
-            return UNKNOWN
-        for base in cls.node.bases:
-            for option in model.evaluate(base, cls.site.scope, cls.site.block).options():
-                if isinstance(option, ClassValue):
-                    value = attribute(evaluator, option, name, bound, depth + 1)
-                    if value is not UNKNOWN:
-                        return value
+        for base in _bases(evaluator, cls) if depth < _MOST_BASES else ():
+            if isinstance(base, ClassValue):
+                value = attribute(evaluator, base, name, bound, depth + 1)
+                if value is not UNKNOWN:
+                    return value
         return UNKNOWN
     values: list[Value] = []
     for binding in found:
@@ -48,6 +58,14 @@ def attribute(evaluator: Evaluator, cls: ClassValue, name: str, bound: bool, dep
     return choice(values)
 
 
+def _bases(evaluator: Evaluator, cls: ClassValue) -> Iterator[Value]:
+    """What the bases of a class can be."""
+    model = cls.model or evaluator.model
+    for base in cls.node.bases if cls.site is not None else ():
+        assert cls.site is not None
+        yield from model.evaluate(base, cls.site.scope, cls.site.block).options()
+
+
 def _method(evaluator: Evaluator, function: Function, cls: ClassValue, bound: bool) -> Value:
     """A function of a class as its instances (``bound``) or the class itself give it; a property is its result."""
     decorators = {ast.unparse(d) for d in getattr(function.node, "decorator_list", ())}
@@ -60,17 +78,14 @@ def _method(evaluator: Evaluator, function: Function, cls: ClassValue, bound: bo
 
 def enum_kind(evaluator: Evaluator, cls: ClassValue) -> str:
     """"string" for an enumeration whose members are strings, "plain" for another one, "" for no enumeration."""
-    if cls.site is None:
-        return ""
     paths = set()
-    for base in cls.node.bases:
-        for option in evaluator.evaluate(base, cls.site.scope, cls.site.block).options():
-            if isinstance(option, Symbol):
-                paths.add(option.path)
-            elif isinstance(option, ClassValue):
-                kind = enum_kind((option.model or evaluator.model).evaluator, option)
-                if kind:
-                    return kind
+    for base in _bases(evaluator, cls):
+        if isinstance(base, Symbol):
+            paths.add(base.path)
+        elif isinstance(base, ClassValue):
+            kind = enum_kind((base.model or evaluator.model).evaluator, base)
+            if kind:
+                return kind
     if not paths & _ENUMS:
         return ""
     return "string" if paths & {"builtins.str", "enum.StrEnum"} else "plain"
@@ -82,25 +97,48 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
     assigned = model.self_attributes(instance.cls.scope).get(name)
     if assigned:
         evaluator.entered.extend(block.tree for _, _, block in assigned)
-        return choice([model.evaluate(v, s, b) for v, s, b in assigned])
+        frame = _initial_frame(model.evaluator, instance)
+        return choice([model.evaluate(v, s, b, frame) for v, s, b in assigned])
     if "__init__" not in instance.cls.scope.bindings:
-        given = _keyword(instance, name)
+        given = _field(evaluator, instance, name)
         if given is not None:
             return given
     value = attribute(evaluator, instance.cls, name, bound=True)
     if value is UNKNOWN or instance.call is None:
         return value
     written = instance.cls.scope.bindings.get(name, ())
-    if isinstance(value, (Def, Choice)) or any(binding.kind is BindingKind.FUNCTION for binding in written):
+    if isinstance(value, Def):
+        return _knowing_self(value, instance)
+    if isinstance(value, Choice) or any(binding.kind is BindingKind.FUNCTION for binding in written):
         return value
     return choice([value, UNKNOWN])  # a dataclass field: the class attribute is its default
 
 
-def _keyword(instance: Instance, name: str) -> Value | None:
-    """The value that the call which made ``instance`` gives the keyword ``name``; None when it gives none."""
+def _knowing_self(method: Def, instance: Instance) -> Def:
+    """A bound method whose ``self`` is ``instance``, with what its call gives it."""
+    arguments = method.function.node.args
+    first = next(iter((*arguments.posonlyargs, *arguments.args)), None)
+    if not method.bound or first is None:
+        return method
+    return replace(method, frame={**method.frame, (id(method.function.inner), first.arg): instance})
+
+
+def _initial_frame(evaluator: Evaluator, instance: Instance) -> Frame:
+    """The parameters of ``__init__`` in the call that made the instance."""
+    found = instance.cls.scope.bindings.get("__init__", ())
+    function = found[0].block.tree.functions.get(found[0].node) if len(found) == 1 else None  # type: ignore[call-overload]
+    if function is None or instance.call is None or instance.site is None or instance.model is None:
+        return {}
+    args, keywords = call_results.arguments_of(instance.model.evaluator, instance.call, instance.site, {})
+    return call_results.frame_of(evaluator, Def(function, instance.cls, bound=True), args, keywords)
+
+
+def _field(evaluator: Evaluator, instance: Instance, name: str) -> Value | None:
+    """The value that the call which made a dataclass object gives the field ``name``; None when it gives none."""
     if instance.call is None or instance.site is None or instance.model is None:
         return None
-    for keyword in instance.call.keywords:
-        if keyword.arg == name:
-            return instance.model.evaluate(keyword.value, instance.site.scope, instance.site.block)
-    return None
+    args, keywords = call_results.arguments_of(instance.model.evaluator, instance.call, instance.site, {})
+    own = [field for field, found in instance.cls.scope.bindings.items() if isinstance(found[0].node, ast.AnnAssign)]
+    # Fields of the user's own bases would come first.
+    positional = [] if any(isinstance(base, ClassValue) for base in _bases(evaluator, instance.cls)) else own
+    return {**dict(zip(positional, args or ())), **keywords}.get(name)

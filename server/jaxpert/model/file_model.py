@@ -245,7 +245,11 @@ class FileModel:
                     if not isinstance(statement, ast.Assign) or function.body_block not in tuple(block.enclosing()):
                         continue
                     for target in statement.targets:
-                        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+                        if (
+                            isinstance(target, ast.Attribute)
+                            and isinstance(target.value, ast.Name)
+                            and target.value.id == me
+                        ):
                             found.setdefault(target.attr, []).append((statement.value, self.scope_of(block), block))
         self._self_attributes[id(scope)] = found
         return found

@@ -23,7 +23,14 @@ _VERSION_TUPLES = {"jax.__version_info__", "jax.version.__version_info__"}
 _VERSION_PARSERS = ("parse", "Version", "LooseVersion", "StrictVersion", "parse_version")
 _SKIPS_IF = {"skipif", "skipIf"}
 _SKIPS_UNLESS = {"skipUnless"}
-_RAISES = {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesWithLiteralMatch", "deprecated_call"}
+_RAISES = {
+    "raises",
+    "assertRaises",
+    "assertRaisesRegex",
+    "assertRaisesRegexp",
+    "assertRaisesWithLiteralMatch",
+    "deprecated_call",
+}
 _ANCESTORS = {
     "AssertionError": {"Exception", "BaseException"},
     "TypeError": {"Exception", "BaseException"},
@@ -52,7 +59,12 @@ def version_condition(model: FileModel, test: ast.expr, scope: Scope, block: Blo
         return None if None in parts else not decisive
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _comparison(model, test, scope, block)
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr" and len(test.args) == 2:
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "hasattr"
+        and len(test.args) == 2
+    ):
         base = model.evaluate(test.args[0], scope, block)
         name = test.args[1]
         if isinstance(base, Symbol) and isinstance(name, ast.Constant) and isinstance(name.value, str):
@@ -71,7 +83,9 @@ def _comparison(model: FileModel, test: ast.Compare, scope: Scope, block: Block)
     right = _version_of(model, test.comparators[0], scope, block)
     if left is None or right is None:
         return None
-    if not (_mentions_version(model, test.left, scope, block) or _mentions_version(model, test.comparators[0], scope, block)):
+    if not (
+        _mentions_version(model, test.left, scope, block) or _mentions_version(model, test.comparators[0], scope, block)
+    ):
         return None
     if type(left) is not type(right):
         return None
@@ -119,7 +133,9 @@ def _version_of(model: FileModel, node: ast.expr, scope: Scope, block: Block) ->
 
 def _mentions_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
     for part in ast.walk(node):
-        if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (part.attr if isinstance(part, ast.Attribute) else part.id):
+        if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (
+            part.attr if isinstance(part, ast.Attribute) else part.id
+        ):
             value = model.evaluate(part, scope, block)
             if isinstance(value, Symbol) and value.path in _VERSION_STRINGS | _VERSION_TUPLES:
                 return True
@@ -137,7 +153,9 @@ def is_dead(model: FileModel, block: Block) -> bool:
                 return True
             if known is None and _mentions_version(model, owner.test, scope, inner.parent):
                 return True
-        elif isinstance(owner, ast.ExceptHandler) and _catches(owner, {"ImportError", "ModuleNotFoundError", "AttributeError"}):
+        elif isinstance(owner, ast.ExceptHandler) and _catches(
+            owner, {"ImportError", "ModuleNotFoundError", "AttributeError"}
+        ):
             if _try_succeeds(model, inner) is True:
                 return True
         elif isinstance(owner, ast.Try) and inner.part == "body" and owner.handlers:
@@ -151,8 +169,14 @@ def is_dead(model: FileModel, block: Block) -> bool:
 
 def _try_succeeds(model: FileModel, handler: Block) -> bool | None:
     """Whether the ``try`` body whose handler this is can import everything it asks for."""
-    statement = next((s for s, b in handler.tree.block_of.items() if b is handler.parent
-                      and isinstance(s, ast.Try) and handler.owner in s.handlers), None)
+    statement = next(
+        (
+            s
+            for s, b in handler.tree.block_of.items()
+            if b is handler.parent and isinstance(s, ast.Try) and handler.owner in s.handlers
+        ),
+        None,
+    )
     return _imports_exist(model, statement.body, handler) if statement is not None else None
 
 
@@ -175,13 +199,19 @@ def _imports_exist(model: FileModel, body: Iterable[ast.stmt], block: Block) -> 
 def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool:
     scope = model.scope_of(block)
     for decorator in decorators:
-        if not isinstance(decorator, ast.Call) or not decorator.args or not isinstance(decorator.func, (ast.Attribute, ast.Name)):
+        if (
+            not isinstance(decorator, ast.Call)
+            or not decorator.args
+            or not isinstance(decorator.func, (ast.Attribute, ast.Name))
+        ):
             continue
         name = decorator.func.attr if isinstance(decorator.func, ast.Attribute) else decorator.func.id
         if name not in _SKIPS_IF | _SKIPS_UNLESS:
             continue
         known = version_condition(model, decorator.args[0], scope, block)
-        if known is (name in _SKIPS_IF) or (known is None and _mentions_version(model, decorator.args[0], scope, block)):
+        if known is (name in _SKIPS_IF) or (
+            known is None and _mentions_version(model, decorator.args[0], scope, block)
+        ):
             return True
     return False
 
@@ -217,8 +247,11 @@ def _stops(body: list[ast.stmt]) -> bool:
     last = body[-1]
     if isinstance(last, (ast.Return, ast.Raise)):
         return True
-    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and \
-        ast.unparse(last.value.func).rpartition(".")[2] in ("skip", "skipTest", "exit")
+    return (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Call)
+        and ast.unparse(last.value.func).rpartition(".")[2] in ("skip", "skipTest", "exit")
+    )
 
 
 def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptions: Iterable[str]) -> bool:
@@ -240,7 +273,12 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
             function = inner
     around = function or outermost
     trees = [around.tree] if function is not None else model.source.trees()
-    inside = [(s, b) for tree in trees for s, b in tree.block_of.items() if around in tuple(b.enclosing()) or function is None]
+    inside = [
+        (s, b)
+        for tree in trees
+        for s, b in tree.block_of.items()
+        if function is None or around in tuple(b.enclosing())
+    ]
     expecting = [(s, b) for s, b in inside if any(_expecting(inner, wanted) for inner in b.enclosing())]
     if function is not None and any(isinstance(b.owner, (ast.With, ast.AsyncWith)) for _, b in expecting):
         return True

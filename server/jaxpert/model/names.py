@@ -156,7 +156,8 @@ def _aliases(tree: TreeIndex) -> list[tuple[str, str]]:
     known = tree.facts.get("aliases")
     if not isinstance(known, list):
         known = tree.facts["aliases"] = [
-            (b.name, str(b.detail[2]) if b.kind is BindingKind.FROM_IMPORT else _last_word(b.value)) for b in tree.aliases
+            (b.name, str(b.detail[2]) if b.kind is BindingKind.FROM_IMPORT else _last_word(b.value))
+            for b in tree.aliases
         ]
     return known
 
@@ -201,8 +202,12 @@ def _written(model: FileModel, argument: Argument, value: Value, role: str, poli
         node: ast.AST = argument.node
         owner = argument.model
         text = string(option)
-        if text is not None and option.site is not None and option.model is not None \
-                and isinstance(option.site.node, ast.Constant):
+        if (
+            text is not None
+            and option.site is not None
+            and option.model is not None
+            and isinstance(option.site.node, ast.Constant)
+        ):
             node, owner = option.site.node, option.model
         regex = "" if text is not None else option.regex if isinstance(option, Pattern) else ".*"
         yield _Written(node, owner, text or "", regex, role, policy)

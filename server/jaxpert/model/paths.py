@@ -140,6 +140,15 @@ def _never_returns(call: ast.expr) -> bool:
     if not isinstance(call, ast.Call):
         return False
     return ast.unparse(call.func) in {
-        "sys.exit", "os._exit", "exit", "quit", "pytest.fail", "pytest.skip", "self.fail", "self.skipTest",
-        "assert_never", "typing.assert_never", "typing_extensions.assert_never",
+        "sys.exit",
+        "os._exit",
+        "exit",
+        "quit",
+        "pytest.fail",
+        "pytest.skip",
+        "self.fail",
+        "self.skipTest",
+        "assert_never",
+        "typing.assert_never",
+        "typing_extensions.assert_never",
     }

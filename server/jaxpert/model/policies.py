@@ -62,7 +62,7 @@ class CustomPolicy:
 
     @property
     def kind(self) -> str:
-        """"generator" or "coroutine" when calling it never gives a decision; else "function"."""
+        """ "generator" or "coroutine" when calling it never gives a decision; else "function"."""
         if self.value.function.is_generator:
             return "generator"
         return "coroutine" if isinstance(self.value.function.node, ast.AsyncFunctionDef) else "function"
@@ -116,7 +116,11 @@ def _policy_tables_in(model: FileModel, tree: TreeIndex) -> list[tuple[Site, lis
             if isinstance(node, (ast.Attribute, ast.Name)) and may_matter(model, node, site.scope, seen):
                 value = model.evaluate(node, site.scope, site.block)
                 api = model.db.api(value.path) if isinstance(value, Symbol) else None
-                if api is not None and isinstance(value, Symbol) and api.kind in (ApiKind.POLICY, ApiKind.POLICY_FACTORY):
+                if (
+                    api is not None
+                    and isinstance(value, Symbol)
+                    and api.kind in (ApiKind.POLICY, ApiKind.POLICY_FACTORY)
+                ):
                     members.append(value)
         if members:
             found.append((site, members))
@@ -221,7 +225,8 @@ def falls_after(policy: CustomPolicy) -> ast.stmt | None:
 def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """A body that is only a docstring, ``...`` or ``pass``: an abstract or unfinished function."""
     return all(
-        isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
         for statement in node.body
     )
 

@@ -32,7 +32,11 @@ def raised_in_policy(model: FileModel, exception: str, text: str) -> tuple[str, 
     custom policies are not asked.
     """
     if model.target.remat3 and model.target.version < _REMAT3_ASKS:
-        return silent(model, "with jax_remat3 it does not ask custom policies about most primitives"), Severity.WARNING, ()
+        return (
+            silent(model, "with jax_remat3 it does not ask custom policies about most primitives"),
+            Severity.WARNING,
+            (),
+        )
     return raises(model, "when this is differentiated", exception, text), Severity.ERROR, (exception,)
 
 
@@ -46,7 +50,10 @@ def bad_policy_result(model: FileModel, got: str, unmatched: bool = False) -> tu
     """
     if model.target.remat3 and (unmatched or model.target.version < _REMAT3_ASKS):
         return (
-            silent(model, "with jax_remat3 a custom policy is not asked about most primitives, so the mistake goes unnoticed"),
+            silent(
+                model,
+                "with jax_remat3 a custom policy is not asked about most primitives, so the mistake goes unnoticed",
+            ),
             Severity.WARNING,
             (),
         )

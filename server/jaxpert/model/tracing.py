@@ -119,7 +119,7 @@ class Body:
                 left = right
             return _NOT if any(isinstance(operator, _IDENTITIES) for operator in node.ops) else _surest(results)
         if isinstance(node, ast.BinOp):
-            return self._calculated(node, place)
+            return self._calculated(node.left, node.op, node.right, place)
         if isinstance(node, ast.UnaryOp):
             inner = self.traced(node.operand, place)
             return _NOT if isinstance(node.op, ast.Not) else _as_number(inner)
@@ -151,8 +151,8 @@ class Body:
             return Traced(Level.ARRAY, one.names | other.names, one.needs_array or other.needs_array)
         return _NOT
 
-    def _calculated(self, node: ast.BinOp, place: Place) -> Traced:
-        sides = (node.left, node.right)
+    def _calculated(self, left: ast.expr, operator: ast.operator, right: ast.expr, place: Place) -> Traced:
+        sides = (left, right)
         together = _surest([self.traced(side, place) for side in sides])
         if together.level in (Level.NOT, Level.ARRAY):
             return together
@@ -161,9 +161,9 @@ class Body:
                 return _NOT
             if isinstance(side, ast.Constant) and not is_number(side):
                 return _NOT
-        if isinstance(node.op, (ast.Sub, ast.Div, ast.Pow, ast.MatMult, ast.FloorDiv)):
+        if isinstance(operator, (ast.Sub, ast.Div, ast.Pow, ast.MatMult, ast.FloorDiv)):
             return _as_number(together)
-        if isinstance(node.op, (ast.Add, ast.Mod)) and any(map(is_number, sides)):
+        if isinstance(operator, (ast.Add, ast.Mod)) and any(map(is_number, sides)):
             return _as_number(together)
         return together
 
@@ -209,8 +209,8 @@ class Body:
         if binding.kind is BindingKind.PARAMETER:
             level = self.levels.get(binding.name, Level.NOT) if binding.scope is self.function.inner else Level.NOT
             return Traced(level, frozenset({binding.name})) if level else _NOT
-        if binding.kind is BindingKind.AUGMENTED or id(binding) in self._running:
-            return None  # whatever is added to it, a tracer stays one
+        if id(binding) in self._running:
+            return None
         self._running.add(id(binding))
         try:
             return self._assigned(binding)
@@ -218,6 +218,10 @@ class Body:
             self._running.discard(id(binding))
 
     def _assigned(self, binding: Binding) -> Traced:
+        changed = binding.node
+        if binding.kind is BindingKind.AUGMENTED and isinstance(changed, ast.AugAssign):
+            place = Place(binding.scope, binding.block)
+            return self._calculated(changed.target, changed.op, changed.value, place)
         value, path = binding.value, list(binding.detail)
         if value is None or binding.scope.kind == "comprehension":
             return _NOT
@@ -229,12 +233,11 @@ class Body:
         elif isinstance(value, (ast.Tuple, ast.List)):
             while path and isinstance(value, (ast.Tuple, ast.List)):
                 step = path.pop(0)
-                if not isinstance(step, int) or not 0 <= step < len(value.elts):
-                    return _NOT
-                if any(isinstance(item, ast.Starred) for item in value.elts):
+                stars = any(isinstance(item, ast.Starred) for item in value.elts)
+                if not isinstance(step, int) or not -len(value.elts) <= step < len(value.elts) or stars:
                     return _NOT
                 value = value.elts[step]
-        if -1 in path:
+        if None in path:
             return _NOT  # `*rest` is a list
         traced = self.traced(value, Place(binding.scope, binding.block))
         return replace(traced, needs_array=True) if path and traced.level else traced

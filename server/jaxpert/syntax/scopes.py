@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator
-from typing import Union
 
-FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
-DefNode = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+DefNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class BindingKind(enum.Enum):
@@ -206,9 +205,7 @@ def index(statements: list[ast.stmt], top: Scope) -> TreeIndex:
     return tree
 
 
-def reaching(
-    bindings: list[Binding], use: ast.AST, scope: Scope, block: Block, owner: Scope
-) -> list[Binding]:
+def reaching(bindings: list[Binding], use: ast.AST, scope: Scope, block: Block, owner: Scope) -> list[Binding]:
     """Those of ``bindings`` (of one name, all in scope ``owner``) that a use at ``use`` may see.
 
     Inside the owner's own code, later bindings cannot be seen (unless a loop leads back), an unconditional one
@@ -220,11 +217,15 @@ def reaching(
         return bindings
     if not _same_frame(scope, owner):
         last = {_suite(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
-        return [b for b in bindings if _key(b.node, b.block) >= last.get(_suite(b.block), (0, 0, 0))] if last else bindings
+        return (
+            [b for b in bindings if _key(b.node, b.block) >= last.get(_suite(b.block), (0, 0, 0))] if last else bindings
+        )
     at = _key(use, block)
     seen: list[Binding] = []
     around = set(map(_suite, block.enclosing()))
-    loops = [b for b in block.enclosing() if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"]
+    loops = [
+        b for b in block.enclosing() if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"
+    ]
     for binding in sorted(bindings, key=lambda b: _key(b.node, b.block), reverse=True):
         if _key(binding.node, binding.block) >= at and not _is_parameter(binding):
             if any(loop in tuple(binding.block.enclosing()) for loop in loops):
@@ -349,8 +350,16 @@ class _Walk:
         else:
             known.append(binding)
 
-    def target(self, node: ast.expr, scope: Scope, block: Block, value: ast.expr | None, kind: BindingKind,
-               path: tuple[object, ...] = (), statement: ast.stmt | None = None) -> None:
+    def target(
+        self,
+        node: ast.expr,
+        scope: Scope,
+        block: Block,
+        value: ast.expr | None,
+        kind: BindingKind,
+        path: tuple[object, ...] = (),
+        statement: ast.stmt | None = None,
+    ) -> None:
         """Bind the names in an assignment target. Attributes and items bind nothing, but hold expressions."""
         if node.__class__ is ast.Name:
             self.bind(node.id, kind, statement or node, scope, block, value, path)
@@ -380,7 +389,9 @@ class _Walk:
             else:
                 self.children(statement, scope, block, statement, function)
 
-    def children(self, node: ast.AST, scope: Scope, block: Block, statement: ast.stmt, function: Function | None) -> None:
+    def children(
+        self, node: ast.AST, scope: Scope, block: Block, statement: ast.stmt, function: Function | None
+    ) -> None:
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, ast.expr):
@@ -439,8 +450,14 @@ class _Walk:
             if alias.name == "*":
                 self.bind("*", BindingKind.STAR_IMPORT, node, scope, block, detail=(node.module or "", node.level))
             else:
-                self.bind(alias.asname or alias.name, BindingKind.FROM_IMPORT, node, scope, block,
-                          detail=(node.module or "", node.level, alias.name))
+                self.bind(
+                    alias.asname or alias.name,
+                    BindingKind.FROM_IMPORT,
+                    node,
+                    scope,
+                    block,
+                    detail=(node.module or "", node.level, alias.name),
+                )
 
     def assign(self, node: ast.Assign, scope: Scope, block: Block, function: Function | None) -> None:
         self.expression(node.value, scope, block, node, function)
@@ -476,8 +493,15 @@ class _Walk:
         self.arm(node.body, scope, block, node, "body", function)
         self.arm(node.orelse, scope, block, node, "orelse", function)
 
-    def arm(self, statements: list[ast.stmt], scope: Scope, block: Block, owner: ast.AST, part: str,
-            function: Function | None) -> None:
+    def arm(
+        self,
+        statements: list[ast.stmt],
+        scope: Scope,
+        block: Block,
+        owner: ast.AST,
+        part: str,
+        function: Function | None,
+    ) -> None:
         if statements:
             self.suite(statements, scope, Block(block, owner, part, self.tree), function)
 
@@ -519,7 +543,9 @@ class _Walk:
                 self.expression(case.guard, scope, inside, node, function)
             self.suite(case.body, scope, inside, function)
 
-    def declaration(self, node: ast.Global | ast.Nonlocal, scope: Scope, block: Block, function: Function | None) -> None:
+    def declaration(
+        self, node: ast.Global | ast.Nonlocal, scope: Scope, block: Block, function: Function | None
+    ) -> None:
         for name in node.names:
             home: Scope | None = scope.parent
             if isinstance(node, ast.Global):
@@ -543,8 +569,9 @@ class _Walk:
 
     # -- expressions ------------------------------------------------------------------------------------------
 
-    def expression(self, root: ast.expr, scope: Scope, block: Block, statement: ast.stmt,
-                   function: Function | None = None) -> None:
+    def expression(
+        self, root: ast.expr, scope: Scope, block: Block, statement: ast.stmt, function: Function | None = None
+    ) -> None:
         calls = self.tree.calls
         stack: list[ast.AST] = [root]
         while stack:
@@ -582,8 +609,13 @@ class _Walk:
                     elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
                         stack.append(value)
 
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, scope: Scope,
-                      block: Block, statement: ast.stmt) -> None:
+    def comprehension(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
+        scope: Scope,
+        block: Block,
+        statement: ast.stmt,
+    ) -> None:
         inner = self.tree.comprehensions[node] = Scope("comprehension", node, scope, block)
         for position, generator in enumerate(node.generators):
             self.expression(generator.iter, scope if position == 0 else inner, block, statement)

@@ -183,7 +183,9 @@ class SourceFile:
                     break
             else:
                 end = starts[position + 1]
-                self.units.extend(self._pieces_of_class(first, end) if not total else [self._unread(first, end, self.module)])
+                self.units.extend(
+                    self._pieces_of_class(first, end) if not total else [self._unread(first, end, self.module)]
+                )
                 position += 1
         self._refresh()
 
@@ -191,10 +193,22 @@ class SourceFile:
         """A broken chunk: if it is a class, keep the members that parse; else an empty stale unit."""
         if not self.lines[first].startswith("class "):
             return [self._unread(first, end, self.module)]
-        indent = next((line[: len(line) - len(line.lstrip())] for line in self.lines[first + 1 : end]
-                       if line.strip() and not line.lstrip().startswith("#")), "")
-        starts = [n for n in range(first + 1, end) if indent and self.lines[n].startswith(indent)
-                  and self.lines[n][len(indent)] not in " \t#)]}\r\n" and not self.lines[n - 1].startswith(indent + "@")]
+        indent = next(
+            (
+                line[: len(line) - len(line.lstrip())]
+                for line in self.lines[first + 1 : end]
+                if line.strip() and not line.lstrip().startswith("#")
+            ),
+            "",
+        )
+        starts = [
+            n
+            for n in range(first + 1, end)
+            if indent
+            and self.lines[n].startswith(indent)
+            and self.lines[n][len(indent)] not in " \t#)]}\r\n"
+            and not self.lines[n - 1].startswith(indent + "@")
+        ]
         header = parse(self._source(first, starts[0]) + indent + "pass\n") if starts else None
         if not isinstance(header, ast.Module) or len(header.body) != 1 or not isinstance(header.body[0], ast.ClassDef):
             return [self._unread(first, end, self.module)]
@@ -266,8 +280,13 @@ class SourceFile:
         for number, (_, stop, statements) in enumerate(groups):
             stop = end if number == len(groups) - 1 else stop
             node = statements[0]
-            if class_scope is None and len(statements) == 1 and isinstance(node, ast.ClassDef) \
-                    and stop - at > _LONG_CLASS and node.body[0].lineno > node.lineno:
+            if (
+                class_scope is None
+                and len(statements) == 1
+                and isinstance(node, ast.ClassDef)
+                and stop - at > _LONG_CLASS
+                and node.body[0].lineno > node.lineno
+            ):
                 units.extend(self._cut_class(node, at, stop, base + at - first))
             else:
                 units.append(Unit(at, stop, [self._adopt(statements, at, stop, top, base + at - first)], class_scope))
@@ -369,7 +388,10 @@ class SourceFile:
         if self._reparse(low, high) or self._reparse(low - 1, high) or self._reparse(low, high + 1):
             return
         touched = self.units[low : high + 1]
-        if any(unit.opens or unit.class_scope is not touched[0].class_scope for unit in touched) and self._parse_whole():
+        if (
+            any(unit.opens or unit.class_scope is not touched[0].class_scope for unit in touched)
+            and self._parse_whole()
+        ):
             self.environment += 1
             return
         self._let_stale(low, high, first, end, grown)
@@ -457,4 +479,3 @@ def _dump(binding: Binding) -> str:
         return ast.dump(binding.value or binding.node)
     decorators = getattr(binding.node, "decorator_list", ())
     return repr(binding.detail) + "".join(ast.dump(decorator) for decorator in decorators)
-

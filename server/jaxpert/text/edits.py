@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jaxpert.text.lines import Position, Range, split_lines
 
@@ -27,7 +28,7 @@ def disjoint(edits: Iterable[Edit]) -> tuple[Edit, ...]:
         OverlappingEdits: two of them share a character.
     """
     ordered = tuple(sorted(edits))
-    for before, after in zip(ordered, ordered[1:]):
+    for before, after in pairwise(ordered):
         if after.range.start < before.range.end:
             raise OverlappingEdits(f"{before.range} and {after.range} overlap")
     return ordered

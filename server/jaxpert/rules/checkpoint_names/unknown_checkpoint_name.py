@@ -91,7 +91,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return Fix(f'Rename to "{near}"', Safety.UNSAFE, edits) if edits else None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 from jax._src.ad_checkpoint import saved_residuals
@@ -106,7 +106,7 @@ def loss(w, x):
 
 residuals = saved_residuals(jax.checkpoint(loss, policy=policy), jnp.ones((3, 3)), jnp.ones((2, 3)))
 computed = [source for _, source in residuals if "argument" not in source]
-'''
+"""
 
 RULE = Rule(
     code="JXP301",

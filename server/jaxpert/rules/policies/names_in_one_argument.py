@@ -83,8 +83,13 @@ def _collection(model: FileModel, call: ApiCall, argument: Argument) -> Iterator
         consequence = silent(model, f"no value is named by a {kind}, so the policy matches nothing")
         effect, severity = "the policy matches no name", Severity.WARNING
     yield Finding(
-        NAME, where, f"`{name}` takes each name as an argument of its own, not a {kind} of them: {effect}; "
-        f"write `{_rewritten(model, name, argument)}`", severity, consequence, exceptions=("TypeError",) if severity is Severity.ERROR else (),
+        NAME,
+        where,
+        f"`{name}` takes each name as an argument of its own, not a {kind} of them: {effect}; "
+        f"write `{_rewritten(model, name, argument)}`",
+        severity,
+        consequence,
+        exceptions=("TypeError",) if severity is Severity.ERROR else (),
     )
 
 
@@ -113,8 +118,12 @@ def _spread_strings(model: FileModel, call: ApiCall) -> Iterator[Finding]:
         if text is None or len(text) < 2 or where is None:
             continue
         yield Finding(
-            NAME, where, f"`*` spreads the string {_quoted(text)} into its letters, so the policy matches no name; "
-            "write it without the `*`", Severity.WARNING, silent(model, f"the names are {_letters(text)}"),
+            NAME,
+            where,
+            f"`*` spreads the string {_quoted(text)} into its letters, so the policy matches no name; "
+            "write it without the `*`",
+            Severity.WARNING,
+            silent(model, f"the names are {_letters(text)}"),
         )
 
 
@@ -128,8 +137,12 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
     effect = f"the names are {_letters(text)}, so the policy matches no name" if text else "it holds no name"
     shown = model.text_of(argument.node)
     yield Finding(
-        NAME, where, f"`{keyword}` takes a list of names, and a string is a list of letters: the policy matches no name; "
-        f"write `[{shown}]`", Severity.WARNING, silent(model, effect),
+        NAME,
+        where,
+        f"`{keyword}` takes a list of names, and a string is a list of letters: the policy matches no name; "
+        f"write `[{shown}]`",
+        Severity.WARNING,
+        silent(model, effect),
     )
 
 
@@ -168,13 +181,13 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 
 policy = jax.checkpoint_policies.save_only_these_names(["attn_out", "mlp_up"])
-'''
+"""
 
-_SILENT = '''\
+_SILENT = """\
 import jax
 import jax.numpy as jnp
 from jax._src.ad_checkpoint import saved_residuals
@@ -189,7 +202,7 @@ def loss(w, x):
 
 residuals = saved_residuals(jax.checkpoint(loss, policy=policy), jnp.ones((3, 3)), jnp.ones((2, 3)))
 computed = [source for _, source in residuals if "argument" not in source]
-'''
+"""
 
 _STRING = _SILENT.replace(
     'save_only_these_names(("product",))',
@@ -210,7 +223,9 @@ RULE = Rule(
             proof=Raises("TypeError", "unhashable type: 'list'", "decorate"),
         ),
         Example(bad=_SILENT, good=_SILENT.replace('("product",)', '"product"'), proof=Silent("not computed")),
-        Example(bad=_STRING, good=_STRING.replace('saved="product"', 'saved=["product"]'), proof=Silent("not computed")),
+        Example(
+            bad=_STRING, good=_STRING.replace('saved="product"', 'saved=["product"]'), proof=Silent("not computed")
+        ),
     ),
     check=check,
     fix=fix,

@@ -56,8 +56,12 @@ def check(model: FileModel) -> Iterator[Finding]:
         name = call.api.name.rpartition(".")[2]
         effect, consequence, severity = _effect(model, name)
         yield Finding(
-            NAME, where, f"`{name}` is a policy already: {effect}; pass `{model.text_of(call.node.func)}` without parentheses",
-            severity, consequence, exceptions=("TypeError",) if severity is Severity.ERROR else (),
+            NAME,
+            where,
+            f"`{name}` is a policy already: {effect}; pass `{model.text_of(call.node.func)}` without parentheses",
+            severity,
+            consequence,
+            exceptions=("TypeError",) if severity is Severity.ERROR else (),
         )
 
 
@@ -95,7 +99,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return Fix(f"Pass `{model.text_of(call.node.func)}` without calling it", Safety.SAFE, edits) if edits else None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 
@@ -108,16 +112,16 @@ STAGE = "decorate"
 loss_remat = jax.checkpoint(loss, policy=jax.checkpoint_policies.dots_saveable())
 STAGE = "grad"
 jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
-'''
+"""
 
-_SILENT = '''\
+_SILENT = """\
 import jax
 import jax.numpy as jnp
 
 policy = jax.checkpoint_policies.nothing_saveable()
 loss_remat = jax.checkpoint(lambda x: jnp.sum(jnp.sin(x)), policy=policy)
 jax.grad(loss_remat)(jnp.ones(3))
-'''
+"""
 
 RULE = Rule(
     code="JXP207",

@@ -76,16 +76,26 @@ def _in_table(model: FileModel, table: Site, members: list[Symbol]) -> Iterator[
 
 def _is_called(model: FileModel, table: Site) -> bool:
     """Whether an entry of the table is called somewhere after it was looked up: then it may be meant so."""
-    names = {target.id for statement, block in table.block.tree.block_of.items() if block is table.block
-             and isinstance(statement, ast.Assign) and statement.value is table.node
-             for target in statement.targets if isinstance(target, ast.Name)}
+    names = {
+        target.id
+        for statement, block in table.block.tree.block_of.items()
+        if block is table.block and isinstance(statement, ast.Assign) and statement.value is table.node
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
     for tree in model.source.trees():
         for site in tree.calls:
             func = site.node.func
-            if isinstance(func, ast.Subscript) and (func.value is table.node or getattr(func.value, "id", None) in names):
+            if isinstance(func, ast.Subscript) and (
+                func.value is table.node or getattr(func.value, "id", None) in names
+            ):
                 return True
-            if isinstance(func, ast.Call) and isinstance(func.func, ast.Attribute) and func.func.attr == "get" \
-                    and getattr(func.func.value, "id", None) in names:
+            if (
+                isinstance(func, ast.Call)
+                and isinstance(func.func, ast.Attribute)
+                and func.func.attr == "get"
+                and getattr(func.func.value, "id", None) in names
+            ):
                 return True
     return False
 
@@ -102,7 +112,12 @@ def _report(model: FileModel, factory: Symbol, use: PolicyUse | None) -> Iterato
     related: tuple[Related, ...] = ()
     if use is not None and use.argument.node is not node and (area := model.range_of(use.argument.node)):
         related = (Related(area, "it is used as a policy here"),)
-    elif not here and factory.model is not None and factory.site is not None and (area := factory.model.range_of(factory.site.node)):
+    elif (
+        not here
+        and factory.model is not None
+        and factory.site is not None
+        and (area := factory.model.range_of(factory.site.node))
+    ):
         related = (Related(area, f"`{name}` stands here", factory.model.path),)
     yield Finding(
         NAME,
@@ -110,8 +125,12 @@ def _report(model: FileModel, factory: Symbol, use: PolicyUse | None) -> Iterato
         f"`{name}` makes a policy and is none itself: JAX calls it with a primitive and raises at the first `grad`; "
         f"call it: `{_call(name, api.traits)}`",
         Severity.ERROR,
-        raises(model, "when this is differentiated", "TypeError",
-               f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"),
+        raises(
+            model,
+            "when this is differentiated",
+            "TypeError",
+            f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)",
+        ),
         related,
         exceptions=("TypeError",),
     )
@@ -142,7 +161,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
@@ -156,7 +175,7 @@ STAGE = "decorate"
 loss_remat = jax.checkpoint(loss, policy=jax.checkpoint_policies.save_only_these_names)
 STAGE = "grad"
 jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
-'''
+"""
 
 RULE = Rule(
     code="JXP206",

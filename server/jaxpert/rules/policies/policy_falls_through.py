@@ -111,7 +111,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 
@@ -129,7 +129,7 @@ STAGE = "decorate"
 loss_remat = jax.checkpoint(loss, policy=keep_dots)
 STAGE = "grad"
 jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
-'''
+"""
 
 RULE = Rule(
     code="JXP202",
@@ -141,7 +141,9 @@ RULE = Rule(
         Example(
             bad=_BAD,
             good=_BAD.replace("        return True\n", "        return True\n    return False\n"),
-            proof=Raises("TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False),
+            proof=Raises(
+                "TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False
+            ),
         ),
     ),
     check=check,

@@ -50,13 +50,47 @@ from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, S
 NAME = "policy-returns-non-bool"
 
 _NUMPY_BOOLS = {
-    "bool_", "bool", "any", "all", "logical_and", "logical_or", "logical_not", "equal", "not_equal", "isin", "greater",
-    "less", "greater_equal", "less_equal", "array_equal", "array", "asarray", "isclose", "in1d", "isfinite",
+    "bool_",
+    "bool",
+    "any",
+    "all",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "equal",
+    "not_equal",
+    "isin",
+    "greater",
+    "less",
+    "greater_equal",
+    "less_equal",
+    "array_equal",
+    "array",
+    "asarray",
+    "isclose",
+    "in1d",
+    "isfinite",
 }
 _PYTHON_BOOLS = {"array_equal", "allclose", "isscalar", "iterable", "issubdtype", "may_share_memory", "shares_memory"}
 _BAD_TYPES = {
-    "int", "str", "float", "number", "list", "tuple", "set", "frozenset", "generator", "coroutine", "None", "range",
-    "iterator", "map", "filter", "zip", "enumerate", "type",
+    "int",
+    "str",
+    "float",
+    "number",
+    "list",
+    "tuple",
+    "set",
+    "frozenset",
+    "generator",
+    "coroutine",
+    "None",
+    "range",
+    "iterator",
+    "map",
+    "filter",
+    "zip",
+    "enumerate",
+    "type",
 }
 
 
@@ -79,7 +113,11 @@ def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
     """What is returned in words, as JAX would print it, and what to write; None when it is or may be fine."""
     if isinstance(value, Literal) and not isinstance(value.value, bool):
         kind = type(value.value).__name__
-        advice = f"return `{bool(value.value)}`" if isinstance(value.value, (int, float)) or value.value is None else "return True or False"
+        advice = (
+            f"return `{bool(value.value)}`"
+            if isinstance(value.value, (int, float)) or value.value is None
+            else "return True or False"
+        )
         shown = "None" if value.value is None else f"{article(kind)} {kind}"
         return shown, f"{value.value} of type <class '{kind}'>", advice
     if isinstance(value, EnumMember):
@@ -89,12 +127,20 @@ def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
     if isinstance(value, Table):
         return "a dict", "… of type <class 'dict'>", "return True or False"
     if isinstance(value, Def):
-        return "a function", "… of type <class 'function'>", f"call it: `{value.name}(…)`" if value.name != "lambda" else "return its result"
+        return (
+            "a function",
+            "… of type <class 'function'>",
+            f"call it: `{value.name}(…)`" if value.name != "lambda" else "return its result",
+        )
     if isinstance(value, Typed) and value.type == "None":
         return "None", "None of type <class 'NoneType'>", "return True or False"
     if isinstance(value, Typed) and value.type in _BAD_TYPES:
         shown = f"{article(value.type)} {value.type}"
-        return shown, f"… of type <class '{value.type}'>", "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False"
+        return (
+            shown,
+            f"… of type <class '{value.type}'>",
+            "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False",
+        )
     if isinstance(value, CallResult):
         return _wrong_call(model, value)
     return None
@@ -115,11 +161,13 @@ def _wrong_call(model: FileModel, value: CallResult) -> tuple[str, str, str] | N
 
 
 def article(word: str) -> str:
-    """"a" or "an"."""
+    """ "a" or "an"."""
     return "an" if word[0] in "aeiou" else "a"
 
 
-def _report(model: FileModel, policy: CustomPolicy, result: Result, shown: str, printed: str, advice: str) -> Iterator[Finding]:
+def _report(
+    model: FileModel, policy: CustomPolicy, result: Result, shown: str, printed: str, advice: str
+) -> Iterator[Finding]:
     here = policy.model is model
     where = model.range_of(result.node if here else policy.uses[0].argument.node)
     if where is None:
@@ -130,8 +178,13 @@ def _report(model: FileModel, policy: CustomPolicy, result: Result, shown: str, 
         consequence = raises(model, "when this is differentiated", "TypeError", f"'{name}Type' object is not callable")
         exceptions = ("TypeError",)
     yield Finding(
-        NAME, where, f"policy `{policy.name}` returns {shown}: JAX raises at the first `grad`; {advice}", severity, consequence,
-        tuple(_related(model, policy, result, here)), exceptions=exceptions,
+        NAME,
+        where,
+        f"policy `{policy.name}` returns {shown}: JAX raises at the first `grad`; {advice}",
+        severity,
+        consequence,
+        tuple(_related(model, policy, result, here)),
+        exceptions=exceptions,
     )
 
 
@@ -143,10 +196,20 @@ def _never_decides(model: FileModel, policy: CustomPolicy) -> Iterator[Finding]:
     consequence, severity, exceptions = bad_policy_result(model, f"… of type <class '{policy.kind}'>")
     word = "is a generator: it contains `yield`" if policy.kind == "generator" else "is `async`"
     definition = policy.model.range_of(policy.value.function.node)
-    related = (Related(definition, f"`{policy.name}` is defined here", "" if here else policy.model.path),) if definition else ()
+    related = (
+        (Related(definition, f"`{policy.name}` is defined here", "" if here else policy.model.path),)
+        if definition
+        else ()
+    )
     yield Finding(
-        NAME, where, f"policy `{policy.name}` {word}, so calling it never gives a decision: JAX raises at the first `grad`; "
-        "write a plain function that returns True or False", severity, consequence, related, exceptions=exceptions,
+        NAME,
+        where,
+        f"policy `{policy.name}` {word}, so calling it never gives a decision: JAX raises at the first `grad`; "
+        "write a plain function that returns True or False",
+        severity,
+        consequence,
+        related,
+        exceptions=exceptions,
     )
 
 
@@ -179,14 +242,17 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             if "bool(" in finding.message:
                 edits = verbs.wrap_call(lines, finding.range, "bool")
                 return Fix("Wrap in `bool(…)`", Safety.SAFE, edits) if edits else None
-            if isinstance(value, Literal) and (value.value is None or isinstance(value.value, (int, float))) \
-                    and isinstance(result.node, ast.Constant):
+            if (
+                isinstance(value, Literal)
+                and (value.value is None or isinstance(value.value, (int, float)))
+                and isinstance(result.node, ast.Constant)
+            ):
                 edits = verbs.replace_expression(lines, finding.range, str(bool(value.value)))
                 return Fix(f"Return `{bool(value.value)}`", Safety.SAFE, edits) if edits else None
     return None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -204,7 +270,7 @@ STAGE = "decorate"
 loss_remat = jax.checkpoint(loss, policy=keep_dots)
 STAGE = "grad"
 jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
-'''
+"""
 
 RULE = Rule(
     code="JXP203",
@@ -216,7 +282,9 @@ RULE = Rule(
         Example(
             bad=_BAD,
             good=_BAD.replace('np.any([prim.name == "dot_general"])', 'bool(np.any([prim.name == "dot_general"]))'),
-            proof=Raises("TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False),
+            proof=Raises(
+                "TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False
+            ),
         ),
         Example(
             bad=_BAD.replace('np.any([prim.name == "dot_general"])', '1 if prim.name == "dot_general" else 0'),
@@ -224,10 +292,14 @@ RULE = Rule(
             proof=Raises("TypeError", "of type <class 'int'>", "grad", since="0.7.1", remat3=False),
         ),
         Example(
-            bad=_BAD.replace('    return np.any([prim.name == "dot_general"])', '    return Saveable() if prim.name == "dot_general" else False')
-            .replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
-            good=_BAD.replace('    return np.any([prim.name == "dot_general"])', '    return Saveable if prim.name == "dot_general" else False')
-            .replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
+            bad=_BAD.replace(
+                '    return np.any([prim.name == "dot_general"])',
+                '    return Saveable() if prim.name == "dot_general" else False',
+            ).replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
+            good=_BAD.replace(
+                '    return np.any([prim.name == "dot_general"])',
+                '    return Saveable if prim.name == "dot_general" else False',
+            ).replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
             proof=Raises("TypeError", "object is not callable", "grad", remat3=False),
         ),
     ),

@@ -60,9 +60,15 @@ def check(model: FileModel) -> Iterator[Finding]:
         if where is None:
             continue
         if model.target.remat3:
-            consequence, severity = silent(model, "with jax_remat3 it fails only for the primitives that are asked about"), Severity.WARNING
+            consequence, severity = (
+                silent(model, "with jax_remat3 it fails only for the primitives that are asked about"),
+                Severity.WARNING,
+            )
         else:
-            consequence, severity = raises(model, "when this is differentiated", "TypeError", _error_text(policy, lacking)), Severity.ERROR
+            consequence, severity = (
+                raises(model, "when this is differentiated", "TypeError", _error_text(policy, lacking)),
+                Severity.ERROR,
+            )
         yield Finding(
             NAME,
             where,
@@ -82,7 +88,9 @@ def _lacking(policy: CustomPolicy) -> str:
             return "takes no primitive"
     arguments = policy.value.function.node.args
     positional = [*arguments.posonlyargs, *arguments.args][policy.given :]
-    required = positional[: len(positional) - len(arguments.defaults)] if len(arguments.defaults) < len(positional) else []
+    required = (
+        positional[: len(positional) - len(arguments.defaults)] if len(arguments.defaults) < len(positional) else []
+    )
     required = [a for a in required if a.arg not in policy.given_names]
     if policy.primitive is None and arguments.vararg is None:
         return "takes no primitive"
@@ -95,7 +103,11 @@ def _lacking(policy: CustomPolicy) -> str:
         return f"does not take {' and '.join(lacks)}"
     if len(required) > 2:
         return f"requires {len(required)} positional arguments"
-    unfilled = [a.arg for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is None and a.arg not in policy.given_names]
+    unfilled = [
+        a.arg
+        for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)
+        if d is None and a.arg not in policy.given_names
+    ]
     if unfilled:
         return f"requires the keyword `{unfilled[0]}`"
     return ""
@@ -163,7 +175,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     return None
 
 
-_BAD = '''\
+_BAD = """\
 import jax
 import jax.numpy as jnp
 
@@ -180,7 +192,7 @@ STAGE = "decorate"
 loss_remat = jax.checkpoint(loss, policy=keep_dots)
 STAGE = "grad"
 jax.grad(loss_remat)(jnp.ones((3, 3)), jnp.ones((2, 3)))
-'''
+"""
 
 RULE = Rule(
     code="JXP201",
