@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 if folders := os.environ.get("PYTHONPATH"):
     os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(folder).resolve()) for folder in folders.split(os.pathsep))
 
-_bounded = {"deadline": None, "max_examples": 60, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+_bounded = {"deadline": None, "max_examples": 120, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("local", **_bounded)
 hypothesis.settings.register_profile("ci", **_bounded, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("thorough", **{**_bounded, "max_examples": 5_000})

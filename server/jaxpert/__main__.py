@@ -60,7 +60,12 @@ def lsp(tcp: int | None, host: str, stdio: bool) -> None:
         raise click.UsageError("--stdio and --tcp exclude each other.")
     from jaxpert.lsp import server
 
-    server.run(tcp, host)
+    try:
+        server.run(tcp, host)
+    except OSError as error:
+        if tcp is None:
+            raise
+        raise click.ClickException(f"cannot listen on {host}:{tcp}: {error.strerror or error}") from error
 
 
 if __name__ == "__main__":

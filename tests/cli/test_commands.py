@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
 from importlib.resources import files
 
 import pytest
@@ -96,8 +98,41 @@ def test_demo_shows_many_mistakes_of_several_families_and_the_fixed_script() -> 
     assert len(result.stdout.splitlines()) < 250
 
 
-def test_the_fixed_demo_has_nothing_left() -> None:
-    script = files("jaxpert.cli").joinpath("demo_training.py.txt").read_bytes()
-    fixed = CliRunner().invoke(main, ["check", "-", "--fix", "--unsafe-fixes"], input=script)
+DEMO = files("jaxpert.cli").joinpath("demo_training.py.txt").read_text(encoding="utf-8")
+TRAIN = '''
+def weights(*shape):
+    return jnp.full(shape, 0.01)
+
+
+SQUARE = (WIDTH, WIDTH)
+LAYER = {"q": SQUARE, "k": SQUARE, "v": SQUARE, "up": (WIDTH, 128), "down": (128, WIDTH)}
+params = {
+    "table": weights(16, WIDTH),
+    "layers": [{name: weights(*shape) for name, shape in LAYER.items()} for _ in range(LAYERS)],
+}
+tokens = jnp.arange(8)
+first, params = train_step(params, tokens, tokens)
+for _ in range(STEPS):
+    last, params = train_step(params, tokens, tokens)
+assert last < first
+'''
+
+
+def _fixed_demo() -> str:
+    fixed = CliRunner().invoke(main, ["check", "-", "--fix", "--unsafe-fixes"], input=DEMO)
     assert "No problems found" in fixed.stderr, fixed.stderr
-    ast.parse(fixed.stdout)
+    return fixed.stdout
+
+
+def test_the_fixed_demo_has_nothing_left() -> None:
+    ast.parse(_fixed_demo())
+
+
+@pytest.mark.jax
+def test_the_demo_trains_on_real_jax_only_when_fixed() -> None:
+    def run(program: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", program + TRAIN], capture_output=True, text=True)
+
+    assert run(DEMO).returncode == 1
+    done = run(_fixed_demo())
+    assert done.returncode == 0, done.stderr

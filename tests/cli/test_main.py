@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 
@@ -48,3 +49,20 @@ def test_the_server_starts_without_what_it_does_not_need() -> None:
     assert "jaxpert.lsp.server" in imported
     for unwanted in ("rich", "libcst", "jedi", "jaxpert.cli"):
         assert not {name for name in imported if name == unwanted or name.startswith(f"{unwanted}.")}
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "jaxpert", "lsp", "--tcp", str(port)], capture_output=True, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert f"cannot listen on 127.0.0.1:{port}: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_command_is_guessed() -> None:
+    assert "There is no command `chek`; did you mean `check`?" in CliRunner().invoke(main, ["chek"]).stderr

@@ -3,8 +3,21 @@
 import pytest
 from packaging.version import Version
 
-from jaxpert.ide.hover import Code, Hover, Link, Prose, api_blocks, signature_text, to_markdown, to_plain_text
+from jaxpert.ide.hover import (
+    Code,
+    Hover,
+    Link,
+    Prose,
+    api_blocks,
+    finding_blocks,
+    signature_text,
+    to_markdown,
+    to_plain_text,
+)
 from jaxpert.jaxdb.schema import Api, ApiKind, Parameter, Signature, VersionNote
+from jaxpert.rulekit.rule import Finding, Severity
+from jaxpert.rulekit.urls import rule_url
+from jaxpert.rules import rule_named
 from jaxpert.text.lines import Position, Range
 
 SOMEWHERE = Range(Position(0, 0), Position(0, 1))
@@ -72,3 +85,15 @@ def test_plain_text_has_no_markup_and_keeps_the_code():
         SOMEWHERE, (Prose("**`f_*x*`** *is* 2*3 and `a**b`"), Code("x = 1\ny = 2"), Link("More", "https://x"))
     )
     assert to_plain_text(hover) == "f_*x* is 2*3 and a**b\n\n    x = 1\n    y = 2\n\nMore: https://x"
+
+
+def test_a_finding_is_shown_with_what_jax_says_and_the_page_of_its_rule():
+    consequence = "JAX 0.12.0 raises:\n    TypeError: a `bool`\n      or so"
+    finding = Finding("policy-falls-through", SOMEWHERE, "it falls through", Severity.ERROR, consequence)
+    rule = rule_named("policy-falls-through")
+    assert rule is not None
+    heading, message, said, raised, page = finding_blocks(finding, rule)
+    assert heading == Prose("**policy-falls-through** · JXP202 · error")
+    assert message == Prose("it falls through")
+    assert (said, raised) == (Prose("JAX 0.12.0 raises:"), Code("TypeError: a `bool`\n  or so", "text"))
+    assert isinstance(page, Link) and page.url == rule_url("policy-falls-through")

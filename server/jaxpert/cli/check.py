@@ -26,7 +26,7 @@ from jaxpert.cli.checking import (
     files_to_check,
 )
 from jaxpert.cli.output.source_lines import visible
-from jaxpert.cli.output.text import TextOutput
+from jaxpert.cli.output.text import TextOutput, counted
 from jaxpert.cli.output.unified_diff import print_diff
 from jaxpert.cli.placing import shown_path
 from jaxpert.cli.progress import ProgressBar
@@ -245,16 +245,16 @@ def _print_diffs(run: Run) -> None:
     for path, change in changes:
         print_diff(str(path), change.before, change.after)
     if changes:
-        complain(f"--fix would fix {run.applied} in {len(changes)} of {len(run.files)} files; nothing is written")
+        fixes = counted(run.applied, "fix", "fixes")
+        complain(f"--fix would apply {fixes} in {counted(len(changes), 'file')}; nothing is written")
 
 
 def _print_timing(run: Run, seconds: float, processes: int) -> None:
     lines = sum(file.line_count for file in run.files)
-    complain(
-        f"{len(run.files):,} files, {lines:,} lines in {seconds:.2f} s ({lines / seconds:,.0f} lines/s) "
-        f"with {processes} {'process' if processes == 1 else 'processes'}"
-    )
+    speed = f"{seconds:.2f} s ({lines / seconds:,.0f} lines a second)"
+    by = counted(processes, "process", "processes")
+    complain(f"{counted(len(run.files), 'file')}, {counted(lines, 'line')} in {speed} with {by}")
     for target in run.targets:
         complain(target)
     for file in sorted(run.files, key=lambda file: -file.seconds)[:_SLOWEST]:
-        complain(f"{file.seconds * 1000:8.1f} ms  {file.line_count:6,} lines  {file.path}")
+        complain(f"{file.seconds * 1000:8.1f} ms  {file.line_count:6,} lines  {visible(str(file.path))}")

@@ -28,7 +28,7 @@ from jaxpert.text.decoding import SourceText, UnreadableSource, decode_source
 
 KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
 _MOST_FILES_A_TASK = 16
-_MOST_NEW_OBJECTS = 2_000_000  # about 40,000 lines of trees
+_COLLECTION_THRESHOLDS = (200_000, 20, 50)
 
 
 class FixMode(enum.Enum):
@@ -152,8 +152,6 @@ class _Checker:
             if os.environ.get("JAXPERT_CRASH"):
                 raise
             report = FileReport(shown_path(path), failure=f"internal error: {type(error).__name__}: {error}")
-        if gc.get_count()[0] > _MOST_NEW_OBJECTS:
-            gc.collect()
         return replace(report, seconds=time.perf_counter() - started)
 
     def _check(self, path: Path, content: bytes | None) -> FileReport:
@@ -214,18 +212,14 @@ def _target_name(target: JaxTarget) -> str:
 
 @contextlib.contextmanager
 def _collecting_seldom() -> Iterator[None]:
-    """Leave the collection of garbage to :class:`_Checker`.
-
-    Trees are millions of objects that live for long: automatic collection looks at them again and again, and takes
-    longer than the analysis.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
+    """Trees are many objects that live long: the default thresholds would look through them again and again."""
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.set_threshold(*thresholds)
 
 
 def _counted(report: FileReport, done: Callable[[], None]) -> FileReport:
@@ -238,7 +232,8 @@ _worker: _Checker | None = None
 
 def _start_worker(request: Request, files: Sequence[Path]) -> None:
     global _worker
-    gc.disable()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process answers for all
     _worker = _Checker(request, files)
 

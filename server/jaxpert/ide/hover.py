@@ -6,6 +6,7 @@ The result is plain data in the order of reading; :func:`to_markdown` and :func:
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,10 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A piece of Python."""
+    """A piece of Python, or of another ``language``."""
 
     text: str
+    language: str = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,11 @@ def hover_at(analysis: Analysis, position: Position) -> Hover | None:
 def finding_blocks(finding: Finding, rule: Rule) -> list[Block]:
     """The short form of a rule's documentation, about this finding."""
     blocks: list[Block] = [Prose(f"**{rule.name}** · {rule.code} · {finding.severity.value}"), Prose(finding.message)]
-    if finding.consequence:
-        blocks.append(Prose(finding.consequence))
+    said, _, raised = finding.consequence.partition("\n")
+    if said:
+        blocks.append(Prose(said))
+    if raised:
+        blocks.append(Code(textwrap.dedent(raised), "text"))
     return [*blocks, Link("What this rule finds, and why", rule_url(rule.name))]
 
 
@@ -142,7 +147,7 @@ def to_markdown(hover: Hover) -> str:
     written = []
     for block in hover.blocks:
         if isinstance(block, Code):
-            written.append(f"```python\n{block.text}\n```")
+            written.append(f"```{block.language}\n{block.text}\n```")
         elif isinstance(block, Link):
             written.append(f"[{block.label} ↗]({block.url})")
         else:

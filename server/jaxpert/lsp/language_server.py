@@ -76,7 +76,7 @@ class JaxpertServer(LanguageServer):
         logger.propagate = False
         self.handle(types.TEXT_DOCUMENT_CODE_ACTION, actions.code_action, actions.options(session.client))
         if session.client.resolves_edits:
-            self.handle(types.CODE_ACTION_RESOLVE, actions.resolve)
+            self.handle(types.CODE_ACTION_RESOLVE, actions.resolve, otherwise=lambda action: action)
         if session.client.pulls:
             self.handle(
                 types.TEXT_DOCUMENT_DIAGNOSTIC,

@@ -11,6 +11,7 @@ from jaxpert.jaxdb.schema import Api
 from jaxpert.model.callables import applies, bodies, value_of, worth_evaluating
 from jaxpert.model.calls import ApiCall, bind
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin
+from jaxpert.model.frames import remembered
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import (
     UNKNOWN,
@@ -84,11 +85,8 @@ class Body:
 
 
 def read_body(model: FileModel, target: Def, frame: Frame) -> Body:
-    """What the body of ``target`` does; remembered in its tree when no values are given."""
-    if frame:
-        return _Reader(model, target, frame).read()
-    key = f"body of {id(target.function)}"
-    return model.tree_fact(target.function.block.tree, key, lambda _: _Reader(model, target, {}).read())
+    """What the body of ``target`` does when its parameters are as ``frame`` says."""
+    return remembered(model, target, "body", frame, lambda: _Reader(model, target, frame).read())
 
 
 class _Reader:
@@ -111,6 +109,8 @@ class _Reader:
         return Body(self.effects, self.followed)
 
     def _truth(self, test: ast.expr, scope: Scope, block: Block) -> bool | None:
+        if not worth_evaluating(self.model, test, Site(test, scope, block), self.frame):
+            return None
         return self.model.evaluator.condition(scope, block, self.frame)(test)
 
     def _evaluate(self, node: ast.expr, site: Site, is_called: bool = False) -> Value:
@@ -214,7 +214,8 @@ class _Reader:
         if isinstance(func, ast.Attribute) and self._method(node, func, site):
             return
         for option in self._evaluate(func, site, is_called=True).options():
-            self._run(option, func, node, site, *self._given(node, site))
+            if isinstance(option, (Def, Partial, Instance, CallResult)):
+                self._run(option, func, node, site, *self._given(node, site))
             if isinstance(option, ClassValue):
                 evaluator = (option.model or self.model).evaluator
                 for name in ("__init__", "__post_init__"):

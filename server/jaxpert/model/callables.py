@@ -10,7 +10,7 @@ from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, bind
 from jaxpert.model.transforms import call_site
-from jaxpert.model.values import CallResult, ClassValue, Def, Frame, Instance, Partial, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, Frame, Instance, Partial, Symbol, Value
 from jaxpert.syntax.scopes import Binding, BindingKind, Site, reaching
 
 if TYPE_CHECKING:
@@ -123,13 +123,21 @@ def _is_worth(
     if isinstance(node, ast.Call):
         if not _is_worth(model, node.func, site, frame, True, seen):
             return False
-        callee = model.evaluate(node.func, site.scope, site.block, frame)
-        return is_called or not any(isinstance(option, (Def, Instance)) for option in callee.options())
+        for option in model.evaluate(node.func, site.scope, site.block, frame).options():
+            if isinstance(option, Symbol) and option.path.startswith("builtins."):
+                return all(_is_worth(model, argument, site, frame, False, seen) for argument in node.args)
+            if isinstance(option, (Def, Instance)) and not is_called:
+                return False
+        return True
     if isinstance(node, ast.IfExp):
         return any(_is_worth(model, arm, site, frame, is_called, seen) for arm in (node.body, node.orelse))
-    if isinstance(node, (ast.BoolOp, ast.List, ast.Tuple, ast.Dict)):
-        parts = node.elts if isinstance(node, (ast.List, ast.Tuple)) else node.values
-        return any(_is_worth(model, part, site, frame, is_called, seen) for part in parts)
+    if isinstance(node, ast.BoolOp):
+        return any(_is_worth(model, operand, site, frame, is_called, seen) for operand in node.values)
+    if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
+        items = node.values if isinstance(node, ast.Dict) else node.elts
+        return all(_is_worth(model, item, site, frame, is_called, seen) for item in items)
+    if isinstance(node, ast.Compare):
+        return all(_is_worth(model, side, site, frame, False, seen) for side in (node.left, *node.comparators))
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not) and _is_worth(model, node.operand, site, frame, False, seen)
     return isinstance(node, (ast.Lambda, ast.Constant))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from jaxpert.model import call_results
 from jaxpert.model.values import (
     UNKNOWN,
-    Choice,
     ClassValue,
     Def,
     EnumMember,
@@ -76,14 +75,14 @@ def _method(evaluator: Evaluator, function: Function, cls: ClassValue, bound: bo
     return call_results.result_of(evaluator, method, [], {}) if bound and isinstance(method, Def) else UNKNOWN
 
 
-def enum_kind(evaluator: Evaluator, cls: ClassValue) -> str:
+def enum_kind(evaluator: Evaluator, cls: ClassValue, depth: int = 0) -> str:
     """"string" for an enumeration whose members are strings, "plain" for another one, "" for no enumeration."""
     paths = set()
-    for base in _bases(evaluator, cls):
+    for base in _bases(evaluator, cls) if depth < _MOST_BASES else ():
         if isinstance(base, Symbol):
             paths.add(base.path)
         elif isinstance(base, ClassValue):
-            kind = enum_kind((base.model or evaluator.model).evaluator, base)
+            kind = enum_kind((base.model or evaluator.model).evaluator, base, depth + 1)
             if kind:
                 return kind
     if not paths & _ENUMS:
@@ -106,12 +105,11 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
     value = attribute(evaluator, instance.cls, name, bound=True)
     if value is UNKNOWN or instance.call is None:
         return value
-    written = instance.cls.scope.bindings.get(name, ())
     if isinstance(value, Def):
         return _knowing_self(value, instance)
-    if isinstance(value, Choice) or any(binding.kind is BindingKind.FUNCTION for binding in written):
-        return value
-    return choice([value, UNKNOWN])  # a dataclass field: the class attribute is its default
+    is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in instance.cls.scope.bindings.get(name, ()))
+    may_be_given = instance.call.args or any(keyword.arg is None for keyword in instance.call.keywords)
+    return choice([value, UNKNOWN]) if is_field and may_be_given else value
 
 
 def _knowing_self(method: Def, instance: Instance) -> Def:

@@ -15,21 +15,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.body_effects import Made, means_ref, read_body, ref_creation
-from jaxpert.model.callables import bodies, wraps
+from jaxpert.model.callables import bodies
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
+from jaxpert.model.frames import identity, remembered, telling
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.values import (
-    UNKNOWN,
-    CallResult,
     ClassValue,
     Def,
     Frame,
-    Instance,
-    Literal,
-    Partial,
-    Sequence,
-    Symbol,
-    Table,
     Value,
     choice,
 )
@@ -39,7 +32,7 @@ from jaxpert.syntax.scopes import Site
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
-_MOST_FUNCTIONS = 200
+_MOST_FUNCTIONS = 100
 _MOST_STEPS = 12
 
 
@@ -93,12 +86,10 @@ def _passed_refs(model: FileModel, checkpoint: Checkpoint) -> Frame:
 
 
 def _effects(model: FileModel, target: Def, refs: Frame) -> tuple[Effect, ...]:
-    """The effects of ``target`` and of all that it runs; remembered where they do not depend on given values."""
-    owner, tree = target.model or model, target.function.block.tree
-    frame = _telling(owner, target, {**_annotated_refs(owner, target), **target.frame, **refs})
-    if frame:
-        return _follow(owner, target, frame)
-    return owner.tree_fact(tree, f"effects of {id(target.function)}", lambda _: _follow(owner, target, {}))
+    """The effects of ``target`` and of all that it runs, remembered in its tree."""
+    owner = target.model or model
+    frame = telling(owner, target, {**_annotated_refs(owner, target), **target.frame, **refs})
+    return remembered(owner, target, "effects", frame, lambda: _follow(owner, target, frame))
 
 
 def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
@@ -110,7 +101,7 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
     found: list[tuple[Effect, Made | None]] = []
     while waiting and len(seen) < _MOST_FUNCTIONS:
         target, frame, steps = waiting.popleft()
-        key = (id(target.function), _identity(frame))
+        key = (id(target.function), identity(frame))
         if key in seen:
             continue
         seen[key] = frame
@@ -121,7 +112,7 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
         found.extend((replace(effect, steps=steps), made) for effect, made in body.effects)
         for each in body.followed if len(steps) < _MOST_STEPS else ():
             receivers.setdefault(id(each.target.function.inner), each.receiver)
-            inner = _telling(each.target.model or owner, each.target, each.frame)
+            inner = telling(each.target.model or owner, each.target, each.frame)
             waiting.append((each.target, inner, (*steps, Step(each.node, owner))))
 
     def runs_inside(made: Made | None) -> bool:
@@ -164,46 +155,3 @@ def _annotated_refs(model: FileModel, target: Def) -> Frame:
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         if argument.annotation is not None and means_ref(model, argument.annotation, function.scope, function.block)
     }
-
-
-def _telling(model: FileModel, target: Def, frame: Frame) -> Frame:
-    """The part of ``frame`` that can decide which effects ``target`` has: functions, objects, Refs and flags.
-
-    A body read without any is read once for all its calls.
-    """
-    arguments = target.function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    optional = {a.arg for a in positional[len(positional) - len(arguments.defaults) :]}
-    optional |= {a.arg for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults) if default is not None}
-    kept: dict[tuple[int, str], Value] = {}
-    for key, value in frame.items():
-        if any(_tells(model, option) for option in value.options()):
-            kept[key] = value
-        elif key[0] == id(target.function.inner) and key[1] in optional:
-            kept[key] = UNKNOWN  # it is not the default
-    return kept
-
-
-def _tells(model: FileModel, value: Value) -> bool:
-    if isinstance(value, Literal):
-        return value.value is None or isinstance(value.value, bool)
-    if isinstance(value, CallResult):
-        api = model.db.api(value.path)
-        is_known = api is not None and (wraps(api) or "creates_ref" in api.traits)
-        return is_known or isinstance(value.callee, CallResult)
-    return isinstance(value, (Def, Partial, Instance, ClassValue, Symbol, Sequence, Table, Ref))
-
-
-def _identity(frame: Frame) -> object:
-    """Equal for frames that give the same."""
-    return tuple(sorted((key, tuple(map(_named, value.options()))) for key, value in frame.items()))
-
-
-def _named(value: Value) -> str:
-    if isinstance(value, Literal):
-        return repr(value.value)
-    if isinstance(value, Symbol):
-        return value.path
-    if isinstance(value, Def):
-        return f"{id(value.function)} {_identity(value.frame)}"
-    return str(id(value.site.node if value.site is not None else value))

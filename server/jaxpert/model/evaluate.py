@@ -258,12 +258,14 @@ class Evaluator:
         node = scope.node
         if not isinstance(node, ast.ClassDef) or scope.block is None or scope.parent is None:
             return None
+        self.entered.append(scope.block.tree)
         return ClassValue(scope, node, site=Site(node, scope.parent, scope.block), model=self.model)
 
     def definition(
         self, function: Function, frame: Frame, owner: ClassValue | None = None, bound: bool = False
     ) -> Value:
         """The value of a ``def``; unknown when a decorator may have replaced the function by something else."""
+        self.entered.append(function.block.tree)  # the function is another one once its tree is parsed again
         node = function.node
         value = Def(function, owner, bound, frame, site=Site(node, function.scope, function.block), model=self.model)
         if isinstance(node, ast.Lambda):

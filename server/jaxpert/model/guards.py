@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from jaxpert.model.values import Literal, Sequence, Symbol
-from jaxpert.syntax.scopes import BindingKind, Block, Scope
+from jaxpert.syntax.scopes import BindingKind, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -31,6 +31,8 @@ _RAISES = {
     "assertRaisesWithLiteralMatch",
     "deprecated_call",
 }
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_GUARDS = (ast.With, ast.AsyncWith, ast.Try)
 _ANCESTORS = {
     "AssertionError": {"Exception", "BaseException"},
     "TypeError": {"Exception", "BaseException"},
@@ -220,7 +222,7 @@ def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
     """Whether an earlier ``if <version check>: return`` (or raise, skip) of the same suites stops before ``statement``."""
     at: ast.AST = statement
     for inner in block.enclosing():
-        body = _suite_of(inner)
+        body = suite_of(inner)
         scope = model.scope_of(inner)
         for earlier in body:
             if earlier is at or getattr(earlier, "lineno", 0) >= getattr(at, "lineno", 0):
@@ -235,7 +237,8 @@ def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
     return False
 
 
-def _suite_of(block: Block) -> list[ast.stmt]:
+def suite_of(block: Block) -> list[ast.stmt]:
+    """The statements of ``block``."""
     if block.owner is None:
         return block.tree.statements
     part = "body" if block.part in ("handler",) else block.part
@@ -265,27 +268,33 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
         return False
     if any(_expecting(inner, wanted) for inner in block.enclosing()):
         return True
-    outermost = block
-    function: Block | None = None
-    for inner in block.enclosing():
-        outermost = inner
-        if isinstance(inner.owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            function = inner
-    around = function or outermost
-    trees = [around.tree] if function is not None else model.source.trees()
-    inside = [
-        (s, b)
+    function = next(
+        (inner for inner in reversed(list(block.enclosing())) if isinstance(inner.owner, _FUNCTIONS)), None
+    )  # the outermost one: the whole test
+    trees = model.source.trees() if function is None else [function.tree]
+    guards = [
+        guard
         for tree in trees
-        for s, b in tree.block_of.items()
-        if function is None or around in tuple(b.enclosing())
+        for guard in _guards_in(tree)
+        if _expecting(guard, wanted) and (function is None or function in guard.enclosing())
     ]
-    expecting = [(s, b) for s, b in inside if any(_expecting(inner, wanted) for inner in b.enclosing())]
-    if function is not None and any(isinstance(b.owner, (ast.With, ast.AsyncWith)) for _, b in expecting):
-        return True
-    if not expecting:
+    if not guards:
         return False
-    made = _made_from(statement, [s for s, _ in inside])
-    return any(_loads(s) & made for s, _ in expecting)
+    if function is not None and any(isinstance(guard.owner, (ast.With, ast.AsyncWith)) for guard in guards):
+        return True
+    inside = [s for tree in trees for s, b in tree.block_of.items() if function is None or function in b.enclosing()]
+    made = _made_from(statement, inside)
+    return any(_loads(s) & made for guard in guards for s in suite_of(guard))
+
+
+def _guards_in(tree: TreeIndex) -> list[Block]:
+    """The bodies of all ``with`` and ``try`` statements of a tree."""
+    known = tree.facts.get("guards")
+    if not isinstance(known, list):
+        blocks = {id(block): block for block in tree.block_of.values()}
+        known = [b for b in blocks.values() if b.part == "body" and isinstance(b.owner, _GUARDS)]
+        tree.facts["guards"] = known
+    return known
 
 
 def _made_from(statement: ast.AST, others: list[ast.stmt]) -> set[str]:

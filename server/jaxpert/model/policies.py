@@ -165,13 +165,21 @@ def callable_behind(model: FileModel, value: Value) -> tuple[Def, int, frozenset
     return value, len(args) + (1 if value.bound else 0), frozenset(keywords)
 
 
-def results(policy: CustomPolicy) -> Iterator[Result]:
+def results(policy: CustomPolicy) -> list[Result]:
     """Everything that the policy returns by a ``return`` (or a lambda's body) that can be reached."""
+    node = policy.value.function.node
+    if policy.kind != "function":
+        return []
+    if policy.value.frame:  # what a factory was called with belongs to this use alone
+        return list(_results(policy))
+    tree = policy.value.function.block.tree
+    return policy.model.tree_fact(tree, f"results {id(node)}", lambda _: list(_results(policy)))
+
+
+def _results(policy: CustomPolicy) -> Iterator[Result]:
     model = policy.model
     function = policy.value.function
     node = function.node
-    if policy.kind != "function":
-        return
     frame = _frame(policy)
     if isinstance(node, ast.Lambda):
         yield from _parts(model, node.body, function.body_block, policy, frame)
@@ -230,7 +238,3 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         for statement in node.body
     )
 
-
-def class_given_as_policy(value: Value) -> ClassValue | None:
-    """The class, when the class itself is given where one of its objects belongs."""
-    return value if isinstance(value, ClassValue) else None

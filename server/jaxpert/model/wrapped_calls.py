@@ -162,7 +162,7 @@ def _transformed_outside(checkpoint: Checkpoint) -> bool:
 def passed(known: Parameters, call: WrappedCall) -> Passed:
     """Which parameters ``call`` gives, and how."""
     node, site = call.site.node, call.site
-    written = node.args[call.skipped :]
+    written = [argument for one in node.args[call.skipped :] for argument in _spread(one)]
     stars = [index for index, argument in enumerate(written) if isinstance(argument, ast.Starred)]
     opened = bool(stars) or any(keyword.arg is None for keyword in node.keywords)
     written = written[: stars[0]] if stars else written
@@ -177,6 +177,12 @@ def passed(known: Parameters, call: WrappedCall) -> Passed:
         if keyword.arg is not None and keyword.arg not in call.own_keywords:
             arguments[keyword.arg] = Passing(keyword.value, site, keyword)
     return Passed(arguments, start + len(written), opened)
+
+
+def _spread(argument: ast.expr) -> list[ast.expr]:
+    """The items of ``*(a, b)`` where they are written in place; else the argument itself."""
+    shown = isinstance(argument, ast.Starred) and isinstance(argument.value, (ast.List, ast.Tuple))
+    return argument.value.elts if shown else [argument]  # type: ignore[attr-defined]
 
 
 def called_checkpoints(model: FileModel) -> tuple[Checkpoint, ...]:

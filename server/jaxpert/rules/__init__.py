@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from jaxpert.rulekit.rule import Rule
+from jaxpert.rules.checkpoint_calls import (
+    branch_on_traced_argument,
+    static_argnums_invalid,
+    static_argument_by_keyword,
+)
 from jaxpert.rules.checkpoint_names import checkpoint_name_discarded, unknown_checkpoint_name
 from jaxpert.rules.own import syntax_error, unknown_suppression, unused_suppression
 from jaxpert.rules.policies import (
@@ -21,6 +26,9 @@ ALL_RULES: tuple[Rule, ...] = (
     syntax_error.RULE,
     unused_suppression.RULE,
     unknown_suppression.RULE,
+    static_argnums_invalid.RULE,
+    static_argument_by_keyword.RULE,
+    branch_on_traced_argument.RULE,
     policy_signature.RULE,
     policy_falls_through.RULE,
     policy_returns_non_bool.RULE,

@@ -142,24 +142,32 @@ class SourceFile:
 
     def _parse_whole(self) -> bool:
         """Parse the whole text and replace all units. False, changing no unit, when it does not parse."""
-        if len(self.lines) > MAX_LINES:
-            self.problem = SyntaxProblem(f"longer than {MAX_LINES:,} lines: not analysed", range_at(0, 0, 0, 0), True)
-            return False
-        tree = parse(self._source(0, len(self.lines)))
-        if isinstance(tree, SyntaxProblem):
-            self.problem = tree
-            return False
-        try:
-            self.module = Scope("module", None, None, None)
-            units = self._cut(tree.body, 0, len(self.lines), None, base=1)
-        except RecursionError:
-            self.problem = SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), True)
+        read = self._read_whole()
+        if read is None:
             return False
         self.problem = None
-        self.units = units
+        self.module, self.units = read
         self._next_virtual = len(self.lines) + 2
         self._refresh()
         return True
+
+    def _read_whole(self) -> tuple[Scope, list[Unit]] | None:
+        """The module scope and units of the whole text; None, setting ``problem``, when it does not parse."""
+        if len(self.lines) > MAX_LINES:
+            self.problem = SyntaxProblem(f"longer than {MAX_LINES:,} lines: not analysed", range_at(0, 0, 0, 0), True)
+            return None
+        tree = parse(self._source(0, len(self.lines)))
+        if isinstance(tree, SyntaxProblem):
+            self.problem = tree
+            return None
+        module, self.module = self.module, Scope("module", None, None, None)
+        try:
+            return self.module, self._cut(tree.body, 0, len(self.lines), None, base=1)
+        except RecursionError:
+            self.problem = SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), True)
+            return None
+        finally:
+            self.module = module
 
     def _parse_pieces(self) -> None:
         """Make units of a text that has never parsed: cut at column 0 and keep what parses."""
@@ -369,12 +377,19 @@ class SourceFile:
         self._replace_lines(head, end, new[head : len(new) - (len(old) - end)])
 
     def reconcile(self) -> bool:
-        """Parse the whole text again; True when that may change what the file means."""
+        """Parse the whole text again; True when that changes what the file means."""
         before = self.problem
-        if self._parse_whole():
-            self.environment += 1
-            return True
-        return before != self.problem
+        read = self._read_whole()
+        if read is None:
+            return before != self.problem
+        self.problem = None
+        if self.is_current and _shape(read[1]) == _shape(self.units):  # each unit has been parsed from this very text
+            return before is not None
+        self.module, self.units = read
+        self._next_virtual = len(self.lines) + 2
+        self.environment += 1
+        self._refresh()
+        return True
 
     def _replace_lines(self, first: int, end: int, new: list[str]) -> None:
         low = self._unit_number(first)
@@ -448,6 +463,16 @@ def _moved(line: int | None, tree_first: int, unit_first: int, first: int, end: 
     if first <= absolute < end:
         return None
     return absolute - unit_first + (grown if absolute >= end else 0)
+
+
+def _shape(units: list[Unit]) -> list[tuple[int, int, bool, bool]]:
+    """Where a file is cut. Blank lines at a cut may belong to either side, so empty units do not count."""
+    return [
+        (tree.first_line, len(tree.statements), unit.class_scope is not None, unit.opens is not None)
+        for unit in units
+        for tree in unit.trees
+        if tree.statements
+    ]
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -155,7 +155,7 @@ def _underline(
         rest, indent = list(wrapped[1:]), after
     else:
         yield row
-        indent = max(0, min(start, room - 2 * _NARROW))
+        indent = max(0, min(start, room - min(cell_len(label.plain), 2 * _NARROW)))
         rest = list(label.wrap(console, room - indent))
     for part in rest:
         part.rstrip()

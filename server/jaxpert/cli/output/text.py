@@ -24,10 +24,10 @@ SEVERITY_STYLES = {
     Severity.HINT: "bold cyan",
 }
 _NOUNS = {
-    Severity.ERROR: ("error", "errors"),
-    Severity.WARNING: ("warning", "warnings"),
-    Severity.INFORMATION: ("note", "notes"),
-    Severity.HINT: ("hint", "hints"),
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.INFORMATION: "note",
+    Severity.HINT: "hint",
 }
 _DIFF_STYLES = {"-": "red", "+": "green", " ": ""}
 _LONGEST_DIFF = 14
@@ -57,15 +57,15 @@ class TextOutput:
 
     def statistics(self, findings: Sequence[PlacedFinding]) -> None:
         """How often each rule found something, most frequent first."""
-        counted = Counter((finding.code, finding.name, finding.severity) for finding in findings)
+        by_rule = Counter((finding.code, finding.name, finding.severity) for finding in findings)
         fixable = Counter(finding.code for finding in findings if finding.fix)
-        numbers = max((len(str(count)) for count in counted.values()), default=1)
-        names = max((len(name) for _, name, _ in counted), default=0)
-        for (code, name, severity), count in sorted(counted.items(), key=lambda item: (-item[1], item[0][0])):
+        numbers = max((len(str(count)) for count in by_rule.values()), default=1)
+        names = max((len(name) for _, name, _ in by_rule), default=0)
+        for (code, name, severity), count in sorted(by_rule.items(), key=lambda item: (-item[1], item[0][0])):
             row = Text.assemble(f"{count:>{numbers}}  {code}  ", (name.ljust(names), "bold"), "  ")
             row.append(severity.value.ljust(11), SEVERITY_STYLES[severity])
             self._print(row.append(f"  {fixable[code]} fixable" if fixable[code] else ""))
-        if counted:
+        if by_rule:
             self._print(Text())
 
     def summary(self, run: Run, command: str) -> None:
@@ -151,7 +151,7 @@ def place_name(path: Path | str, cell: int | None, area: Range) -> str:
 def summary_line(run: Run, command: str) -> str:
     """One sentence on the whole run, and what to do next."""
     findings = run.findings
-    files = f"{len(run.files)} {'file' if len(run.files) == 1 else 'files'}"
+    files = counted(len(run.files), "file")
     against = f" ({', '.join(run.targets)})" if run.targets else ""
     fixed = f"Fixed {run.applied}. " if run.applied else ""
     if not findings:
@@ -164,11 +164,15 @@ def summary_line(run: Run, command: str) -> str:
     return f"{found} in {where}{against}.{_advice(run, findings, command)}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 file``, ``1,200 files``; ``many`` where it is not ``one`` with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _counts(findings: Sequence[PlacedFinding]) -> str:
-    counted = Counter(finding.severity for finding in findings)
-    return ", ".join(
-        f"{counted[severity]} {_NOUNS[severity][counted[severity] != 1]}" for severity in Severity if counted[severity]
-    )
+    by_severity = Counter(finding.severity for finding in findings)
+    found = [(severity, by_severity[severity]) for severity in Severity]
+    return ", ".join(counted(number, _NOUNS[severity]) for severity, number in found if number)
 
 
 def _advice(run: Run, findings: Sequence[PlacedFinding], command: str) -> str:

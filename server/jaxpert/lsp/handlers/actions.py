@@ -45,10 +45,10 @@ def code_action(session: Session, params: types.CodeActionParams) -> list[types.
 def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
     """``codeAction/resolve``: the edit of an action that :func:`code_action` offered, for the text as it is now."""
     data = action.data if isinstance(action.data, dict) else {}
-    if (found := session.place(str(data.get("uri")))) is None:
+    if "range" not in data or (found := session.place(str(data.get("uri")))) is None:
         return action
     document, part, analysis = found
-    area = _absolute(session, document, part, session.server.protocol.structured(data.get("range"), types.Range))
+    area = _absolute(session, document, part, session.server.protocol.structured(data["range"], types.Range))
     if area is None:
         return action
     kind = str(getattr(action.kind, "value", action.kind))
