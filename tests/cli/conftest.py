@@ -17,7 +17,8 @@ Run = Callable[..., Result]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs ``jaxpert check`` in an empty folder with a configuration that fixes the JAX version."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
+    for variable in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
     (tmp_path / "jaxpert.toml").write_text('jax-version = "0.10.2"\n')
 
     def invoke(*arguments: str, stdin: str | bytes | None = None, **environment: str) -> Result:

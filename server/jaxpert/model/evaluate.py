@@ -292,7 +292,7 @@ class Evaluator:
     def settle(self, symbol: Symbol) -> Value:
         """Follow a symbol into the workspace when its module is the user's own."""
         path = symbol.path
-        if self.model.db.api(path) is not None:
+        if self.model.db.api(path) is not None or self.model.is_library(path):
             return symbol
         parts = path.split(".")
         for cut in range(len(parts) - 1, 0, -1):

@@ -140,6 +140,10 @@ class FileModel:
                 self.looked_up.add(module)
         return self._other_models[module]
 
+    def is_library(self, path: str) -> bool:
+        """Whether ``path`` lies in a package that the database speaks for, even where its sources are the workspace."""
+        return path.partition(".")[0] in _LIBRARIES
+
     def matters(self, module: str) -> bool:
         """Whether names from ``module`` can be an API or a function of the workspace."""
         first = module.partition(".")[0]

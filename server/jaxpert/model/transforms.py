@@ -289,7 +289,9 @@ def static_names(model: FileModel, checkpoint: Checkpoint, known: Parameters) ->
     indices = static_indices(model, checkpoint)
     if indices is None or (known.takes_more and any(index < 0 for index in indices)):
         return None
-    names = {marked(checkpoint.api, known, index) for index in indices} - {None}
+    names = {marked(checkpoint.api, known, index) for index in indices}
+    if None in names and not known.takes_more:  # out of range: what was meant to be static is not known
+        return None
     by_name = checkpoint.role("static_argnames")
     if by_name is not None and (model.target.remat3 or checkpoint.api.library != "jax"):
         value = by_name.value
