@@ -61,8 +61,8 @@ def fix_for(analysis: Analysis, finding: Finding) -> Fix | None:
         None when the rule has none for it, when the text there has changed since it last parsed, or when the rule
         fails or proposes something unsound (then one line is logged).
     """
-    fix, text = _proposed(analysis, finding), analysis.snapshot.source.text
-    if fix is not None and _parses(text) and not _parses(apply_edits(text, fix.edits)):
+    fix, source = _proposed(analysis, finding), analysis.snapshot.source
+    if fix is not None and source.problem is None and not source.parses_with(fix.edits):
         _log.error("the fix of %s leaves a file that does not parse: %s", finding.rule, fix.title)
         return None
     return fix
