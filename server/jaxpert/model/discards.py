@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = (BindingKind.FUNCTION, BindingKind.FROM_IMPORT, BindingKind.ASSIGN)
 _SEE_ALL_NAMES = {"locals", "vars", "eval", "exec", "dir"}
+# Before Python 3.12 it is not known where in an f-string a name stands.
+_AT_ANY_TIME = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.JoinedStr)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,17 +63,16 @@ def _calls_own_tagger(model: FileModel, site: CallSite) -> bool:
     if found is None or not any(binding.kind in _FUNCTIONS for binding in found[1]):
         return False
     callee = model.evaluate(func, site.scope, site.block)
-    if not all(isinstance(option, Def) and _returns_something(option) and _may_tag(option) for option in callee.options()):
+    if not all(isinstance(option, Def) and _may_tag(option) for option in callee.options()):
         return False
     return all(_is_tagged(model, option) for option in model.evaluate(site.node, site.scope, site.block).options())
 
 
-def _returns_something(function: Def) -> bool:
-    returns = function.function.returns
-    return isinstance(function.function.node, ast.Lambda) or any(one.value is not None for one, _ in returns)
-
-
 def _may_tag(function: Def) -> bool:
+    """A cheap look: does it return anything, and does its file tag anything?"""
+    returns = [one for one, _ in function.function.returns if one.value is not None]
+    if not returns and not isinstance(function.function.node, ast.Lambda):
+        return False
     return function.model is not None and "checkpoint_name" in function.model.source.text
 
 
@@ -116,42 +117,34 @@ def may_be_read_after(site: CallSite, name: str) -> bool:
     scope = site.scope
     if scope.kind != "function" or scope.node is None or name not in scope.bindings:
         return True
-    looped = any(
-        isinstance(block.owner, (ast.For, ast.AsyncFor, ast.While)) and block.part == "body"
-        for block in site.block.enclosing()
-        if block.depth > _depth(site, scope)
-    )
+    function = next(block.depth for block in site.block.enclosing() if block.owner is scope.node)
+    loops = (ast.For, ast.AsyncFor, ast.While)
+    runs_again = any(isinstance(b.owner, loops) and b.depth > function for b in site.block.enclosing())
     end = (site.statement.end_lineno or 0, site.statement.end_col_offset or 0)
-    return read_by_nested(scope, name) or any(
-        looped or in_text or (node.lineno, node.col_offset) >= end for node, in_text in _reads(scope.node, name)
-    )
+    return any(runs_again or read is None or read >= end for read in _reads(scope.node, name))
 
 
-def _depth(site: CallSite, scope: Scope) -> int:
-    return next(block.depth for block in site.block.enclosing() if block.owner is scope.node)
+def may_be_read_anytime(scope: Scope, name: str) -> bool:
+    """Whether a function nested in ``scope``'s own, or something that sees all names there, can read ``name``."""
+    return scope.node is not None and None in _reads(scope.node, name)
 
 
-def read_by_nested(scope: Scope, name: str) -> bool:
-    """Whether a function or class inside ``scope``'s own function uses ``name``, or something there sees all names."""
-    assert scope.node is not None
-    nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    for node in ast.walk(scope.node):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SEE_ALL_NAMES:
-            return True
-        if isinstance(node, nested) and node is not scope.node:
-            if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node)):
-                return True
-        if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
-            return True
-    return False
+def _reads(node: ast.AST, name: str, at_any_time: bool = False) -> Iterator[tuple[int, int] | None]:
+    """Where ``name`` is read (or deleted) in ``node``; None for a read that may happen at any time."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Name):
+            read = child.id == name and not isinstance(child.ctx, ast.Store)
+        else:
+            read = isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name) and child.target.id == name
+        if read:
+            yield None if at_any_time else (child.lineno, child.col_offset)  # type: ignore[attr-defined]
+        elif _hides_reads(child, name):
+            yield None
+        yield from _reads(child, name, at_any_time or isinstance(child, _AT_ANY_TIME))
 
 
-def _reads(function: ast.AST, name: str) -> Iterator[tuple[ast.Name, bool]]:
-    """Uses of ``name`` that read it (or delete it), each with whether it stands inside an f-string."""
-    texts: list[ast.AST] = [node for node in ast.walk(function) if isinstance(node, ast.JoinedStr)]
-    inside = {id(part) for text in texts for part in ast.walk(text)}
-    augmented = {id(node.target) for node in ast.walk(function) if isinstance(node, ast.AugAssign)}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name:
-            if not isinstance(node.ctx, ast.Store) or id(node) in augmented:
-                yield node, id(node) in inside
+def _hides_reads(node: ast.AST, name: str) -> bool:
+    """Whether others may read the variable: it is another scope's, or a call here sees all of them."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return name in node.names
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SEE_ALL_NAMES

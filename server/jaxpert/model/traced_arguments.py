@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.model.tracing import Level, gives_array
+from jaxpert.model.conversions import Conversion, conversions
+from jaxpert.model.tracing import Body, Level, gives_array
 from jaxpert.model.transforms import (
     Checkpoint,
     Parameters,
     fills_defaults,
+    marked,
     parameters,
+    static_indices,
     static_names,
     traces_only_arrays,
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
 from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
-from jaxpert.syntax.scopes import Block, Scope
+from jaxpert.syntax.scopes import Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -76,7 +79,8 @@ class TracedArgument:
 
 
 def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, TracedArgument]:
-    """The parameters that the wrapped function gets as tracers, by name; none where static ones are not known.
+    """The parameters that the wrapped function gets as tracers, by name; none where it is not known which
+    are static, or ``static_argnums`` is itself at fault.
 
     A parameter that the visible calls leave to its default is a plain Python value inside (measured on all versions;
     only ``nnx.remat`` passes defaults along) and is not among them, nor is one that the function itself looks at
@@ -84,7 +88,8 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     """
     known = parameters(model, checkpoint)
     static = static_names(model, checkpoint, known) if known is not None else None
-    if known is None or static is None:
+    indices = static_indices(model, checkpoint) or ()
+    if known is None or static is None or any(index and marked(checkpoint.api, known, index) is None for index in indices):
         return {}
     calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
     fills = fills_defaults(checkpoint) is True
@@ -112,6 +117,32 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
                 not any(call.transformed or call.is_partial for call, _ in calls),
             )
     return found
+
+
+Converted = tuple[Parameters, dict[str, TracedArgument], Conversion, frozenset[str]]
+
+
+def converted_arguments(model: FileModel, checkpoint: Checkpoint) -> list[Converted]:
+    """Where the wrapped function asks for the value of a traced argument.
+
+    Each with the parameters, those of them that are traced, and those that are used as arrays. Remembered while the
+    function, the wrapping and the visible calls stay as they are.
+    """
+    known = parameters(model, checkpoint)
+    if known is None:
+        return []
+    calls = "".join(f" {id(call.site.node)}" for call in wrapped_calls(model, checkpoint))
+    key = f"converted {id(checkpoint.node)} {id(known.function.function)}{calls}"
+
+    def convert(_: TreeIndex) -> list[Converted]:
+        model.evaluator.entered.append(known.function.function.block.tree)
+        arguments = traced_arguments(model, checkpoint)
+        levels = {name: argument.level for name, argument in arguments.items()}
+        found = tuple(conversions(Body(known.function.model or model, known.function, levels))) if levels else ()
+        arrays = frozenset(name for one in found if one.traced.needs_array for name in one.traced.names)
+        return [(known, arguments, conversion, arrays) for conversion in found]
+
+    return model.tree_fact(checkpoint.site.block.tree, key, convert)
 
 
 def _level(checkpoint: Checkpoint, kinds: set[str], annotation: str, asked_for_none: bool) -> Level:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import bind
+from jaxpert.model.calls import bind, callees_in
 from jaxpert.model.transforms import Checkpoint, Parameters, call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Symbol, Value
-from jaxpert.syntax.scopes import CallSite
+from jaxpert.syntax.scopes import CallSite, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -64,38 +64,50 @@ class Passed:
 def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
     """Calls, in this file, of the function that ``checkpoint`` makes."""
     for site, callee in model.callees.calls:
-        if isinstance(callee, Symbol) and callee.path == "functools.partial":
-            yield from _partials(model, checkpoint, site)
-            continue
         found = _reaches(model, checkpoint, callee)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1])
-    if "wraps_classes" in checkpoint.api.traits:
-        yield from _module_calls(model, checkpoint)
-
-
-def _partials(model: FileModel, checkpoint: Checkpoint, site: CallSite) -> Iterator[WrappedCall]:
-    """``functools.partial(wrapped, …)``, unless it is the wrapper itself that gets options this way."""
-    if not site.node.args or isinstance(site.node.args[0], ast.Starred):
-        return
-    for option in model.evaluate(site.node.args[0], site.scope, site.block).options():
+    for site, option in _in_all_trees(model, "partial targets", _partial_targets):
         found = _reaches(model, checkpoint, option)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
+    if "wraps_classes" in checkpoint.api.traits:
+        for site, option in _in_all_trees(model, "module receivers", _module_receivers):
+            if _reaches(model, checkpoint, option) is not None:
+                own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
+                yield WrappedCall(site, True, skipped=1, own_keywords=own)
 
 
-def _module_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
-    """``Module().init(rngs, x)`` and ``Module().apply(variables, x)``."""
-    for tree in model.source.trees():
-        for site in tree.calls:
-            func = site.node.func
-            if not isinstance(func, ast.Attribute) or func.attr not in _MODULE_METHODS:
-                continue
-            if any(keyword.arg == "method" for keyword in site.node.keywords):
-                continue
-            for option in model.evaluate(func.value, site.scope, site.block).options():
-                if _reaches(model, checkpoint, option) is not None:
-                    yield WrappedCall(site, True, skipped=1, own_keywords=_MODULE_METHODS[func.attr])
+_Sites = list[tuple[CallSite, Value]]
+
+
+def _in_all_trees(
+    model: FileModel, key: str, find: Callable[[FileModel, TreeIndex], _Sites]
+) -> Iterator[tuple[CallSite, Value]]:
+    for tree in model.trees:
+        yield from model.tree_fact(tree, key, lambda t: find(model, t))
+
+
+def _partial_targets(model: FileModel, tree: TreeIndex) -> _Sites:
+    """What is given to ``functools.partial``: a wrapped function, or the wrapper itself that gets options this way."""
+    return [
+        (site, option)
+        for site, callee in callees_in(model, tree)[0]
+        if isinstance(callee, Symbol) and callee.path == "functools.partial"
+        if site.node.args and not isinstance(site.node.args[0], ast.Starred)
+        for option in model.evaluate(site.node.args[0], site.scope, site.block).options()
+    ]
+
+
+def _module_receivers(model: FileModel, tree: TreeIndex) -> _Sites:
+    """The modules of ``Module().init(rngs, x)`` and ``Module().apply(variables, x)``."""
+    return [
+        (site, option)
+        for site in tree.calls
+        if isinstance(site.node.func, ast.Attribute) and site.node.func.attr in _MODULE_METHODS
+        if not any(keyword.arg == "method" for keyword in site.node.keywords)
+        for option in model.evaluate(site.node.func.value, site.scope, site.block).options()
+    ]
 
 
 _MODULE_METHODS = {

@@ -49,12 +49,11 @@ from packaging.version import Version
 
 from jaxpert.fixing import verbs
 from jaxpert.fixing.imports import ensure_import
-from jaxpert.model.conversions import Conversion, conversions
+from jaxpert.model.conversions import Conversion
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
-from jaxpert.model.traced_arguments import TracedArgument, traced_arguments
-from jaxpert.model.tracing import Body
-from jaxpert.model.transforms import Checkpoint, Parameters, parameters, static_indices
+from jaxpert.model.traced_arguments import TracedArgument, converted_arguments
+from jaxpert.model.transforms import Checkpoint, Parameters, static_indices
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -107,15 +106,10 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _places(model: FileModel) -> Iterator[_Place]:
     for checkpoint in model.checkpoints:
-        known = parameters(model, checkpoint)
-        arguments = traced_arguments(model, checkpoint) if known is not None else {}
-        if known is None or not arguments or model.is_dead(checkpoint.site.block):
+        if model.is_dead(checkpoint.site.block):
             continue
-        owner = known.function.model or model
-        levels = {name: argument.level for name, argument in arguments.items()}
-        found = tuple(conversions(Body(owner, known.function, levels)))
-        arrays = frozenset(name for one in found if one.traced.needs_array for name in one.traced.names)
-        for conversion in found:
+        for known, arguments, conversion, arrays in converted_arguments(model, checkpoint):
+            owner = known.function.model or model
             where = model.range_of(conversion.node if owner is model else checkpoint.node)
             if where is not None:
                 yield _Place(checkpoint, known, arguments, conversion, arrays, owner, where)

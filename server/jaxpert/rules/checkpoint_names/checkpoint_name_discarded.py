@@ -37,7 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
-from jaxpert.model.discards import DiscardedTag, discarded_tags, may_be_read_after, read_by_nested
+from jaxpert.model.discards import DiscardedTag, discarded_tags, may_be_read_after, may_be_read_anytime
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import silent
 from jaxpert.model.values import string
@@ -93,7 +93,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             return None
         edits = verbs.assign_result(model.source.lines, where, name)
         scope = tag.site.scope
-        plain = scope.kind == "module" or (name in scope.bindings and not read_by_nested(scope, name))
+        plain = scope.kind == "module" or (name in scope.bindings and not may_be_read_anytime(scope, name))
         return Fix(f"Assign the result to `{name}`", Safety.SAFE if plain else Safety.UNSAFE, edits) if edits else None
     return None
 
