@@ -4,8 +4,8 @@
     python -m tests.corpus flax EasyLM            # some (any part of the name)
     python -m tests.corpus --source jax-ml/jax=DIR   # a folder that is already here
 
-Exit code 0 when every hit is in the ledger and none is lost, 1 when not or when jaxpert crashed, 2 when nothing
-could be checked.
+Needs Python 3.12 or newer, since some of the code does. Exit code 0 when every hit is in the ledger and none is lost,
+1 when not or when jaxpert crashed, 2 when nothing could be checked.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes for one check")
     arguments = parser.parse_args()
     local = {name: Path(folder) for name, folder in (item.split("=", 1) for item in arguments.source)}
+    if sys.version_info < (3, 12):
+        parser.error("run this with Python 3.12 or newer: with an older one, newer syntax is a syntax error")
     known = pinned_sources()
     if unknown := local.keys() - {source.name for source in known}:
         parser.error(f"not in packages.toml: {', '.join(sorted(unknown))}")

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from jaxpert.engine.analyze import analyze
 from jaxpert.model.file_model import FileModel
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import rule_named
 from jaxpert.text.lines import range_at
-
 from tests.projects import Project
 
 CALLED = "f = jax.checkpoint(g, policy=jax.checkpoint_policies.dots_saveable())\n"

@@ -90,6 +90,15 @@ CASES: list[tuple[Verb, str, str | None]] = [
     (verbs.wrap_in_list, 'f(\n    «"x"\n    "y"»,  # c\n)\n', 'f(\n    ["x"\n    "y"],  # c\n)\n'),
     (verbs.wrap_in_list, "x = «a, b»\n", "x = [(a, b)]\n"),
     (verbs.wrap_in_list, "for x in«''»: pass\n", "for x in['']: pass\n"),
+    # -- remove_element
+    (verbs.remove_element, 'x = ["a", «"b"»]\n', 'x = ["a"]\n'),
+    (verbs.remove_element, 'x = f(n={«"a"», "b"})  # c\n', 'x = f(n={"b"})  # c\n'),
+    (verbs.remove_element, 'x = ("a", «"b"»)\n', 'x = ("a",)\n'),
+    (verbs.remove_element, 'x = («"a"», "b",)\n', 'x = ("b",)\n'),
+    (verbs.remove_element, 'x = [«"a"»]\n', "x = []\n"),
+    (verbs.remove_element, 'x = {«"a"»}\n', None),
+    (verbs.remove_element, 'x = [\n    "a",\n    «"b"»,  # b\n]\n', 'x = [\n    "a",\n    # b\n]\n'),
+    (verbs.remove_element, 'x = [a + «"b"»]\n', None),
     # -- wrap_results
     (partial(verbs.wrap_results, function="bool"), "p = «lambda x: x or y»\n", "p = lambda x: bool(x or y)\n"),
     (

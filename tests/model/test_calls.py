@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from jaxpert.model.calls import ApiCall
 
+from jaxpert.model.calls import ApiCall
 from tests.model.models import model_of
 
 IMPORTS = """\
@@ -87,7 +87,9 @@ def test_a_wrapper_is_found_through_two_modules() -> None:
 
 
 def test_a_local_name_is_not_the_library() -> None:
-    model = model_of("import jax\n\ndef f(jax):\n    return jax.checkpoint(1)\n\ndef checkpoint(f):\n    return f\ncheckpoint(f)\n")
+    model = model_of(
+        "import jax\n\ndef f(jax):\n    return jax.checkpoint(1)\n\ndef checkpoint(f):\n    return f\ncheckpoint(f)\n"
+    )
     assert model.calls == ()
 
 

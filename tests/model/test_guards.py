@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 import pytest
-from jaxpert.model import guards
-from jaxpert.syntax.scopes import CallSite
 
-from tests.model.models import model_of
+from jaxpert.model import guards
 from jaxpert.model.file_model import FileModel
+from jaxpert.syntax.scopes import CallSite
+from tests.model.models import model_of
 
 
 def call_of(model: FileModel, name: str) -> CallSite:

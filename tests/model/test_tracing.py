@@ -6,12 +6,12 @@ import ast
 import textwrap
 
 import pytest
+
 from jaxpert.model.conversions import conversions
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.traced_arguments import traced_arguments
 from jaxpert.model.tracing import Body, Level, Place
 from jaxpert.model.transforms import parameters
-
 from tests.model.models import model_of
 
 PREAMBLE = """\
@@ -41,20 +41,28 @@ LEVELS = {"a": Level.ARRAY, "p": Level.LEAVES, "m": Level.MAYBE}
 EXPRESSIONS = {
     # a is an array, p a parameter of any kind, m one that may be None or a plain value
     "a": "ARRAY a", "p": "LEAVES p", "m": "MAYBE m", "other": "NOT", "glob": "NOT",
-    "a + 1": "ARRAY a", "p + 1": "ARRAY p", "p * 2": "LEAVES p", "p - q": "ARRAY p", "-p": "ARRAY p", "m - 1": "MAYBE m",
-    "p + 'x'": "NOT", "p % (1, 2)": "NOT", "f'{p}' + p": "NOT", "a @ p": "ARRAY a p", "p // 2": "ARRAY p", "p + p": "LEAVES p",
+    "a + 1": "ARRAY a", "p + 1": "ARRAY p", "p * 2": "LEAVES p", "p - q": "ARRAY p", "-p": "ARRAY p",
+    "m - 1": "MAYBE m",
+    "p + 'x'": "NOT", "p % (1, 2)": "NOT", "f'{p}' + p": "NOT", "a @ p": "ARRAY a p", "p // 2": "ARRAY p",
+    "p + p": "LEAVES p",
     "a.T": "ARRAY a array", "a.shape": "NOT", "a.shape[0]": "NOT", "a.ndim": "NOT", "p.T": "NOT", "p.field": "NOT",
     "p.shape[0] > 1": "NOT", "len(p)": "NOT", "len(a) > 1": "NOT",
     "a[0]": "ARRAY a array", "p['k']": "LEAVES p array", "m[0]": "MAYBE m array", "p['k'][0]": "LEAVES p array",
-    "p > 1": "ARRAY p", "p == 1": "ARRAY p", "p == q": "NOT", "p == 'x'": "NOT", "p != None": "NOT", "p < q": "ARRAY p",
-    "1 < p": "ARRAY p", "a == q": "ARRAY a", "a == 'x'": "NOT", "a == (1, 2)": "NOT", "m > 1": "NOT", "p < (3, 8)": "NOT",
+    "p > 1": "ARRAY p", "p == 1": "ARRAY p", "p == q": "NOT", "p == 'x'": "NOT", "p != None": "NOT",
+    "p < q": "ARRAY p",
+    "1 < p": "ARRAY p", "a == q": "ARRAY a", "a == 'x'": "NOT", "a == (1, 2)": "NOT", "m > 1": "NOT",
+    "p < (3, 8)": "NOT",
     "p is None": "NOT", "'k' in p": "NOT", "p > LIMIT": "ARRAY p", "p == LIMIT": "ARRAY p", "p == NAME": "NOT",
     "0 < p < 3": "ARRAY p", "not a": "NOT", "~p": "ARRAY p",
-    "p.sum()": "ARRAY p array", "m.mean()": "ARRAY m array", "p.keys()": "NOT", "a.item()": "NOT", "p.sum() > 0": "ARRAY p array",
+    "p.sum()": "ARRAY p array", "m.mean()": "ARRAY m array", "p.keys()": "NOT", "a.item()": "NOT",
+    "p.sum() > 0": "ARRAY p array",
     "jnp.any(p)": "ARRAY p array", "jnp.any(m)": "ARRAY m array", "jnp.any(other)": "NOT", "jnp.shape(p)": "NOT",
-    "jnp.where(p)": "NOT", "jnp.where(p, a, 0)": "ARRAY a p array", "jnp.linalg.norm(p)": "ARRAY p array", "jnp.split(p, 2)": "NOT",
-    "jnp.any(axis=0, a=p)": "ARRAY p array", "jax.nn.relu(p)": "ARRAY p array", "jax.random.uniform(p)": "ARRAY p array",
-    "jax.random.split(p)": "NOT", "jax.lax.stop_gradient(p)": "ARRAY p array", "np.sin(p)": "NOT", "unknown(p)": "NOT",
+    "jnp.where(p)": "NOT", "jnp.where(p, a, 0)": "ARRAY a p array", "jnp.linalg.norm(p)": "ARRAY p array",
+    "jnp.split(p, 2)": "NOT",
+    "jnp.any(axis=0, a=p)": "ARRAY p array", "jax.nn.relu(p)": "ARRAY p array",
+    "jax.random.uniform(p)": "ARRAY p array",
+    "jax.random.split(p)": "NOT", "jax.lax.stop_gradient(p)": "ARRAY p array", "np.sin(p)": "NOT",
+    "unknown(p)": "NOT",
     "abs(p)": "LEAVES p", "abs(a)": "ARRAY a", "int(a)": "NOT", "(b := a)": "ARRAY a",
     "a if other else p": "LEAVES a p", "a if other else 1": "NOT", "[a]": "NOT", "(lambda: a)": "NOT",
 }  # fmt: skip
@@ -62,7 +70,8 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("source", EXPRESSIONS)
 def test_expressions(source: str) -> None:
-    model = model_of(f"{PREAMBLE}LIMIT = 3\nNAME = 'x'\n@jax.checkpoint\ndef f(a, p, m):\n    other = glob\n    {source}\n")
+    constants = "LIMIT = 3\nNAME = 'x'\n"
+    model = model_of(f"{PREAMBLE}{constants}@jax.checkpoint\ndef f(a, p, m):\n    other = glob\n    {source}\n")
     assert last_expression(model, LEVELS) == EXPRESSIONS[source]
 
 
@@ -206,6 +215,11 @@ CONVERSIONS = {
     "b = {1: 2}[p]": "[] key p",
     "b = max(p, 1), min(p, q), max(p)": "max() bool max(p, 1)",
     "b = p.item(), a.tolist(), u.item()": ".item() float p.item() | .tolist() float a.tolist()",
+    "b = np.sin(p), np.sum(p), np.linalg.norm(a), np.sin(m), np.sin(2)":
+        "np.sin numpy np.sin(p) | np.linalg.norm numpy np.linalg.norm(a)",
+    "b = p[p > 0], p[~(p > 0) & (a < 1)], p[jnp.isnan(p)], p[a + 1], u[p > 0]":
+        "[] mask p[p > 0] | [] mask p[~(p > 0) & (a < 1)] | [] mask p[jnp.isnan(p)]",
+    "k = p > 0\nb = p[k]\np[k] = 1\nc = p.at[k].set(0)": "[] mask p[k]",
     "def int(v): ...\nb = int(p)": "",
     "b = [v for v in u if v > p]": "if bool v > p",
     "b = [p for p in u if p > 1]": "",
@@ -219,7 +233,7 @@ CONVERSIONS = {
     "return f'{int(p)}'": "int() int int(p)",
     "class C:\n    if a: pass": "",
     "if jax.__version_info__ < (0, 3):\n    if a: pass": "",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("source", CONVERSIONS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.transforms import fills_defaults, parameters, static_names
 from jaxpert.model.wrapped_calls import called_checkpoints, passed, wrapped_calls
-
 from tests.model.models import model_of
 
 PREAMBLE = """\
@@ -157,7 +157,8 @@ def test_calls(source: str) -> None:
 
 def test_calls_of_functions_that_another_module_wraps() -> None:
     layers = "import jax\ndef f(x, n): ...\ng = jax.checkpoint(f)\n@jax.checkpoint\ndef h(x, n): ...\n"
-    model = model_after_preamble("import layers\nfrom layers import g\ng(1, n=2)\nlayers.h(1, 2)", modules={"layers": layers})
+    source = "import layers\nfrom layers import g\ng(1, n=2)\nlayers.h(1, 2)"
+    model = model_after_preamble(source, modules={"layers": layers})
     assert calls(model) == ["3: 1 x n=", "4: 2 x n"]
 
 

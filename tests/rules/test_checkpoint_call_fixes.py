@@ -5,28 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from jaxpert.engine.fixing import fix_for
 
+from jaxpert.engine.fixing import fix_for
 from tests.projects import Project
 
 PREAMBLE = "import functools\nimport flax.linen as nn\nimport jax\nimport jax.numpy as jnp\nfrom flax import nnx\n"
 
+G = "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\n"
+SAFE = "safe Make `n` static with `static_argnums=(1,)`"
+UNSAFE = "unsafe Make `n` static with `static_argnums=(1,)`"
+
 FIXES = {
     # make it static: safe when every visible call passes a Python bool or int by position
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\ng(1., 2)": "safe Make `n` static with `static_argnums=(1,)`",
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)": "unsafe Make `n` static with `static_argnums=(1,)`",
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\ng(1., 0.5)": "unsafe Make `n` static with `static_argnums=(1,)`",
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\ng(1., n)": "unsafe Make `n` static with `static_argnums=(1,)`",
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\njax.jit(g)(1., 2)": "unsafe Make `n` static with `static_argnums=(1,)`",
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\ng(1., jnp.ones(3))": None,
-    "g = jax.checkpoint(lambda x, n: x if n > 1 else -x)\ng(1., n=2)": None,
+    G + "g(1., 2)": SAFE,
+    G: UNSAFE,
+    G + "g(1., 0.5)": UNSAFE,
+    G + "g(1., n)": UNSAFE,
+    G + "jax.jit(g)(1., 2)": UNSAFE,
+    G + "g(1., jnp.ones(3))": None,
+    G + "g(1., n=2)": None,
     "g = jax.checkpoint(lambda x, n=1: x if n > 1 else -x)\ng(1.)\ng(1., 2)": None,
     "g = jax.checkpoint(lambda x, *, n: x if n > 1 else -x)": None,
     "g = jax.checkpoint(lambda x: x if x > 1 else -x)": None,
     "g = jax.checkpoint(lambda x, n: x if x.sum() > 1 else -n)": None,
     "g = jax.checkpoint(lambda x, n: x if n[0] > 1 else -x)": None,
     "g = jax.checkpoint(lambda x, n: x if n > x else -x)": None,
-    "g = nnx.remat(lambda x, n=1: x if n > 1 else -x)\ng(1., n=2)": "safe Make `n` static with `static_argnums=(1,)`",
+    "g = nnx.remat(lambda x, n=1: x if n > 1 else -x)\ng(1., n=2)": SAFE,
     # pass it by position
     "g = jax.checkpoint(lambda x, n: x, static_argnums=1)\ng(1., n=2)": "safe Pass `n` by position",
     "g = jax.checkpoint(lambda x, m=0, n=1: x, static_argnums=2)\ng(1., n=2)": None,

@@ -157,7 +157,10 @@ def test_same_findings_when_typed(example: PageExample, tmp_path: Path) -> None:
             at = end_of(split_lines(text[:start]))
             typed.workspace.edit(path, Range(at, at), text[start:end])
     for block in example.blocks:
-        typed.workspace.snapshot(typed.root / block.path).source.reconcile()
+        source = typed.workspace.snapshot(typed.root / block.path).source
+        source.reconcile()
+        if source.problem:
+            continue  # of a text that never parsed, more or less may be readable on the way
         assert typed.findings(block.path) == expected[block.path], example.where
 
 
@@ -178,8 +181,9 @@ def test_fix_is_the_one_shown(example: PageExample, block: Block, line_end: str,
     ast.parse(after)
     left = [finding for finding in analyse(after).findings if finding.rule == example.rule]  # type: ignore[attr-defined]
     assert not left, f"{where}: the fixed text still has {left}"
-    lost = _comments(before) - _comments(after)
-    assert not lost, f"{where}: the fix loses the comments {sorted(lost)}"
+    if not example.rule.endswith("-suppression"):  # there the comment is the fault
+        lost = _comments(before) - _comments(after)
+        assert not lost, f"{where}: the fix loses the comments {sorted(lost)}"
 
 
 def _comments(text: str) -> Counter[str]:

@@ -6,6 +6,7 @@ import ast
 import random
 
 import pytest
+
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range, clamp, range_at, slice_lines, split_lines

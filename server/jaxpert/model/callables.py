@@ -111,13 +111,13 @@ def _is_worth(
             return True
         for binding in reaching(found[1], node, site.scope, site.block, found[0]):
             if binding.value is None:
-                if binding.kind in _DEFINED:
-                    return True
+                if binding.kind not in _DEFINED:
+                    return False
             elif id(binding) not in seen:
                 seen.add(id(binding))
-                if _is_worth(model, binding.value, binding, frame, is_called, seen):
-                    return True
-        return False
+                if not _is_worth(model, binding.value, binding, frame, is_called, seen):
+                    return False
+        return True
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         return _is_worth(model, node.value, site, frame, False, seen)
     if isinstance(node, ast.Call):
@@ -129,18 +129,20 @@ def _is_worth(
             if isinstance(option, (Def, Instance)) and not is_called:
                 return False
         return True
+    parts: list[ast.expr] | None = None
     if isinstance(node, ast.IfExp):
-        return any(_is_worth(model, arm, site, frame, is_called, seen) for arm in (node.body, node.orelse))
-    if isinstance(node, ast.BoolOp):
-        return any(_is_worth(model, operand, site, frame, is_called, seen) for operand in node.values)
-    if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
-        items = node.values if isinstance(node, ast.Dict) else node.elts
-        return all(_is_worth(model, item, site, frame, is_called, seen) for item in items)
-    if isinstance(node, ast.Compare):
-        return all(_is_worth(model, side, site, frame, False, seen) for side in (node.left, *node.comparators))
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.Not) and _is_worth(model, node.operand, site, frame, False, seen)
-    return isinstance(node, (ast.Lambda, ast.Constant))
+        parts = [node.body, node.orelse]
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        parts = node.elts
+    elif isinstance(node, (ast.BoolOp, ast.Dict)):
+        parts = node.values
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, *node.comparators]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        parts = [node.operand]
+    if parts is None:
+        return isinstance(node, (ast.Lambda, ast.Constant))
+    return all(_is_worth(model, part, site, frame, is_called, seen) for part in parts)
 
 
 def value_of(argument: Argument, frame: Frame) -> Value:

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 
 from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number
 from jaxpert.model.values import Sequence, Symbol, Table
-from jaxpert.syntax.scopes import FunctionNode, Scope
+from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
 
+_DEEPEST = 60
 _CONVERTERS = {"bool", "int", "float", "complex"}
 _ASKING_METHODS = {"item", "tolist"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 _INDEXED = {"list", "tuple", "range"}
+_NUMPY_FUNCTIONS = {
+    "sin", "cos", "tan", "tanh", "exp", "log", "log1p", "sqrt", "square", "abs", "maximum", "minimum", "dot", "matmul",
+    "einsum", "where", "isnan", "isfinite", "allclose", "floor", "ceil", "sign", "power", "linalg.norm",
+}  # fmt: skip
+"""Functions of NumPy that turn their arguments into NumPy arrays, in every version; ``np.sum`` and others do not."""
+_MASKS = {"isnan", "isinf", "isfinite", "isin", "logical_and", "logical_or", "logical_not", "greater", "less", "equal"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +30,9 @@ class Conversion:
 
     Attributes:
         node: the smallest expression to look at.
-        how: what it is turned into: "bool", "int", "float", "complex", "index" or "key".
-        where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]" …
+        how: what it is turned into: "bool", "int", "float", "complex", "index", "key", "mask" or "numpy".
+        where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]",
+            "np.sin" …
         traced: the expression whose value is asked for.
     """
 
@@ -44,6 +52,7 @@ class _Search:
         self.body = body
         self.model = body.model
         self.tree = body.function.block.tree
+        self.depth = 0
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
@@ -134,8 +143,11 @@ class _Search:
                 yield from self.call(node, place)
             elif isinstance(node, ast.Subscript):
                 yield from self.index(node, place)
-            for child in ast.iter_child_nodes(node):
-                yield from self.expression(child, place)
+            if self.depth < _DEEPEST:
+                self.depth += 1
+                for child in ast.iter_child_nodes(node):
+                    yield from self.expression(child, place)
+                self.depth -= 1
 
     def comprehension(self, node: _Comprehension, place: Place) -> Iterator[Conversion]:
         targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
@@ -167,6 +179,8 @@ class _Search:
             traced = as_array(self.body.traced(node.func.value, place))
             if traced.level is Level.ARRAY:
                 yield Conversion(node, "float", f".{node.func.attr}()", traced)
+        elif isinstance(node.func, ast.Attribute):
+            yield from self.numpy(node, place)
         if not isinstance(node.func, ast.Name) or node.keywords or not node.args:
             return
         name = node.func.id
@@ -181,15 +195,47 @@ class _Search:
             how = {"range": "index", "min": "bool", "max": "bool"}.get(name, name)
             yield Conversion(node, how, f"{name}()", traced)
 
+    def numpy(self, node: ast.Call, place: Place) -> Iterator[Conversion]:
+        traced = max((self.body.traced(one, place) for one in node.args), key=lambda one: one.level, default=None)
+        if traced is None or traced.level < Level.LEAVES:
+            return
+        value = self.model.evaluate(node.func, place.scope, place.block)
+        module, _, name = value.path.partition(".") if isinstance(value, Symbol) else ("", "", "")
+        if module == "numpy" and name in _NUMPY_FUNCTIONS:
+            yield Conversion(node, "numpy", f"np.{name}", traced)
+
     def index(self, node: ast.Subscript, place: Place) -> Iterator[Conversion]:
         traced = self.body.traced(node.slice, place)
         if traced.level < Level.LEAVES or place.hidden:
+            return
+        if isinstance(node.ctx, ast.Load) and self.body.traced(node.value, place).level >= Level.LEAVES:
+            if traced.level is Level.ARRAY and self._is_mask(node.slice, place):
+                yield Conversion(node, "mask", "[]", as_array(traced))
             return
         options = list(self.model.evaluate(node.value, place.scope, place.block).options())
         if all(isinstance(option, Sequence) and option.kind in _INDEXED for option in options):
             yield Conversion(node.slice, "index", "[]", traced)
         elif all(isinstance(option, Table) for option in options):
             yield Conversion(node.slice, "key", "[]", traced)
+
+    def _is_mask(self, node: ast.expr, place: Place) -> bool:
+        """Whether an index is an array of bools."""
+        if isinstance(node, ast.Compare):
+            return True
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Invert) and self._is_mask(node.operand, place)
+        if isinstance(node, ast.BinOp):
+            is_logic = isinstance(node.op, (ast.BitAnd, ast.BitOr))
+            return is_logic and self._is_mask(node.left, place) and self._is_mask(node.right, place)
+        if isinstance(node, ast.Call):
+            value = self.model.evaluate(node.func, place.scope, place.block)
+            return isinstance(value, Symbol) and value.path.removeprefix("jax.numpy.") in _MASKS
+        found = place.scope.lookup(node.id) if isinstance(node, ast.Name) else None
+        binding = found[1][0] if found is not None and len(found[1]) == 1 else None
+        given = binding.value if binding is not None and binding.kind is BindingKind.ASSIGN else None
+        if binding is None or given is None or isinstance(given, ast.Name):
+            return False
+        return self._is_mask(given, Place(binding.scope, binding.block))
 
     def _is_builtin(self, node: ast.Name, place: Place) -> bool:
         value = self.model.evaluate(node, place.scope, place.block)

@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.body_effects import Made, means_ref, read_body, ref_creation
-from jaxpert.model.callables import bodies
+from jaxpert.model.callables import bodies, worth_evaluating
+from jaxpert.model.calls import callees_in
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
 from jaxpert.model.frames import identity, remembered, telling
 from jaxpert.model.transforms import Checkpoint, parameters
@@ -26,8 +27,8 @@ from jaxpert.model.values import (
     Value,
     choice,
 )
-from jaxpert.model.wrapped_calls import passed, wrapped_calls
-from jaxpert.syntax.scopes import Site
+from jaxpert.model.wrapped_calls import WrappedCall, passed, reaches
+from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -49,13 +50,50 @@ def checkpoint_effects(model: FileModel) -> tuple[tuple[Checkpoint, tuple[Effect
 
     A parameter that a visible call of the checkpointed function gives a Ref is one, also without annotation.
     """
-    makes_refs = any("creates_ref" in call.api.traits for call in model.calls)
+    refs: list[_PassedRefs] = []
+    if model.checkpoints and any("creates_ref" in call.api.traits for call in model.calls):
+        for tree in model.trees:
+            refs.extend(model.tree_fact(tree, "passed refs", lambda t: _passed_refs(model, t)))
     found = []
     for checkpoint in model.checkpoints:
-        refs = _passed_refs(model, checkpoint) if makes_refs else {}
+        given = _given_refs(model, checkpoint, refs) if refs else {}
         targets = _targets(model, checkpoint.target)
-        found.append((checkpoint, tuple(effect for target in targets for effect in _effects(model, target, refs))))
+        found.append((checkpoint, tuple(effect for target in targets for effect in _effects(model, target, given))))
     return tuple(found)
+
+
+_PassedRefs = tuple[CallSite, Value, dict[int, Ref]]
+"""A call that passes Refs, its callee, and each Ref by the identity of the argument."""
+
+
+def _passed_refs(model: FileModel, tree: TreeIndex) -> list[_PassedRefs]:
+    """The calls in one tree that pass Refs."""
+    found = []
+    for site, callee in callees_in(model, tree)[0]:
+        refs = {}
+        for node in (*site.node.args, *(keyword.value for keyword in site.node.keywords)):
+            if worth_evaluating(model, node, site, {}):
+                for option in model.evaluate(node, site.scope, site.block).options():
+                    creation = ref_creation(model, option)
+                    if creation is not None:
+                        refs[id(node)] = Ref(RefOrigin.PARAMETER, creation, site=option.site, model=option.model)
+        if refs:
+            found.append((site, callee, refs))
+    return found
+
+
+def _given_refs(model: FileModel, checkpoint: Checkpoint, refs: list[_PassedRefs]) -> Frame:
+    """The parameters of the checkpointed function that are Refs in calls of it."""
+    known = parameters(model, checkpoint)
+    given: dict[tuple[int, str], list[Value]] = {}
+    for site, callee, arguments in refs if known is not None else ():
+        reached = reaches(model, checkpoint, callee)
+        if reached is not None and known is not None:
+            for name, passing in passed(known, WrappedCall(site, self_given=reached[0])).arguments.items():
+                ref = arguments.get(id(passing.node))
+                if ref is not None:
+                    given.setdefault((id(known.function.function.inner), name), []).append(ref)
+    return {key: choice(values) for key, values in given.items()}
 
 
 def _targets(model: FileModel, function: Value) -> Iterator[Def]:
@@ -65,21 +103,6 @@ def _targets(model: FileModel, function: Value) -> Iterator[Def]:
             option = (option.model or model).evaluator.attribute(option, "__call__", None)
         for target, frame in bodies(model, option, None, {}, {}):
             yield replace(target, frame=frame)
-
-
-def _passed_refs(model: FileModel, checkpoint: Checkpoint) -> Frame:
-    """The Refs that the visible calls of the checkpointed function give it."""
-    known = parameters(model, checkpoint)
-    refs: dict[tuple[int, str], list[Value]] = {}
-    for call in wrapped_calls(model, checkpoint) if known is not None else ():
-        assert known is not None
-        for name, passing in passed(known, call).arguments.items():
-            for option in model.evaluate(passing.node, passing.site.scope, passing.site.block).options():
-                creation = ref_creation(model, option)
-                if creation is not None:
-                    ref = Ref(RefOrigin.PARAMETER, creation, site=option.site, model=option.model)
-                    refs.setdefault((id(known.function.function.inner), name), []).append(ref)
-    return {key: choice(values) for key, values in refs.items()}
 
 
 # -- from body to body ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from jaxpert.model.effect_kinds import Ref
 from jaxpert.model.values import (
     UNKNOWN,
     CallResult,
+    Choice,
     ClassValue,
     Def,
     Frame,
@@ -72,17 +73,27 @@ def _tells(model: FileModel, value: Value) -> bool:
 
 def identity(frame: Frame) -> object:
     """Equal for frames that give the same."""
-    return tuple(sorted((key, tuple(map(_named, value.options()))) for key, value in frame.items()))
+    return tuple(sorted((key, _identity(value)) for key, value in frame.items()))
 
 
-def _named(value: Value) -> str:
+def _identity(value: Value) -> str:
     if isinstance(value, Literal):
         return repr(value.value)
     if isinstance(value, Symbol):
         return value.path
     if isinstance(value, Def):
         return f"{id(value.function)} {identity(value.frame)}"
-    return str(id(value.site.node if value.site is not None else value))
+    parts: tuple[Value, ...] = ()
+    if isinstance(value, Choice):
+        parts = value.values
+    elif isinstance(value, Sequence):
+        parts = value.items
+    elif isinstance(value, Table):
+        parts = tuple(item for _, item in value.entries)
+    elif isinstance(value, Partial):
+        parts = (value.target, *value.args, *value.keywords.values())
+    itself = 0 if isinstance(value, Choice) else id(value.site.node if value.site is not None else value)
+    return f"{itself} ({', '.join(map(_identity, parts))})"
 
 
 def remembered(model: FileModel, target: Def, what: str, frame: Frame, compute: Callable[[], T]) -> T:

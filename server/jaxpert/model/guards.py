@@ -219,7 +219,7 @@ def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool
 
 
 def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
-    """Whether an earlier ``if <version check>: return`` (or raise, skip) of the same suites stops before ``statement``."""
+    """Whether an earlier ``if <version check>: return`` (or raise, skip) stops before ``statement`` is reached."""
     at: ast.AST = statement
     for inner in block.enclosing():
         body = suite_of(inner)

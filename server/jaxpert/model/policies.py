@@ -11,7 +11,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of
-from jaxpert.model.values import PRIMITIVE_PARAMETERS, ClassValue, Def, Frame, Instance, Partial, Symbol, Typed, Value
+from jaxpert.model.values import PRIMITIVE_PARAMETERS, Def, Frame, Instance, Partial, Symbol, Typed, Value
 from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.rulekit.rule import Severity
 
 if TYPE_CHECKING:
+    from jaxpert.model.calls import ApiCall, Argument
     from jaxpert.model.file_model import FileModel
 
 _TYPED_RESULTS = Version("0.7.1")
@@ -23,6 +26,26 @@ def raises(model: FileModel, when: str, exception: str, text: str) -> str:
 def silent(model: FileModel, what: str) -> str:
     """What JAX does without a word: "JAX 0.12.0 says nothing: …"."""
     return f"JAX {model.target.version} says nothing: {what}"
+
+
+def wrong_arguments(call: ApiCall) -> Iterator[tuple[Argument | None, str, str]]:
+    """What Python rejects about a call: the argument (None for those missing), a clause, and the TypeError's text."""
+    name = call.api.name.rpartition(".")[2]
+    is_class = call.api.kind is ApiKind.CLASS
+    function = f"{name}.__new__()" if is_class else f"{name}()"
+    for argument in call.unexpected:
+        keyword = argument.keyword.arg if argument.keyword else ""
+        yield argument, f"takes no `{keyword}`", f"{function} got an unexpected keyword argument '{keyword}'"
+    if call.unexpected:
+        return
+    if call.surplus:
+        taken, given = len(call.arguments), len(call.arguments) + len(call.surplus)
+        text = f"{function} takes {taken + is_class} positional arguments but {given + is_class} were given"
+        yield call.surplus[0], f"takes {taken} arguments, not {given}", text
+    elif call.missing:
+        names, plural = " and ".join(map(repr, call.missing)), "s" if len(call.missing) > 1 else ""
+        text = f"{function} missing {len(call.missing)} required positional argument{plural}: {names}"
+        yield None, f"needs {names.replace(chr(39), '`')}", text
 
 
 def raised_in_policy(model: FileModel, exception: str, text: str) -> tuple[str, Severity, tuple[str, ...]]:

@@ -79,8 +79,9 @@ class TracedArgument:
 
 
 def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, TracedArgument]:
-    """The parameters that the wrapped function gets as tracers, by name; none where it is not known which
-    are static, or ``static_argnums`` is itself at fault.
+    """The parameters that the wrapped function gets as tracers, by name.
+
+    There are none where it is not known which parameters are static, or where ``static_argnums`` is itself at fault.
 
     A parameter that the visible calls leave to its default is a plain Python value inside (measured on all versions;
     only ``nnx.remat`` passes defaults along) and is not among them, nor is one that the function itself looks at
@@ -89,7 +90,9 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     known = parameters(model, checkpoint)
     static = static_names(model, checkpoint, known) if known is not None else None
     indices = static_indices(model, checkpoint) or ()
-    if known is None or static is None or any(index and marked(checkpoint.api, known, index) is None for index in indices):
+    if known is None or static is None:
+        return {}
+    if any(index and marked(checkpoint.api, known, index) is None for index in indices):
         return {}
     calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
     fills = fills_defaults(checkpoint) is True

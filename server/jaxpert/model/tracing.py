@@ -35,6 +35,7 @@ _ARRAY_FUNCTIONS = {
     "zeros_like", "isin", "stack", "concatenate", "take", "bitwise_and", "bitwise_or", "float32", "int32", "bool_",
 }  # fmt: skip
 _RANDOM = {"uniform", "normal", "bernoulli", "randint", "categorical", "gumbel", "truncated_normal", "permutation"}
+_DEEPEST = 60
 _IDENTITIES = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -98,14 +99,20 @@ class Body:
         self.levels = levels
         self._running: set[int] = set()
         self._known: dict[int, Traced] = {}
+        self._depth = 0
 
     def traced(self, node: ast.expr, place: Place) -> Traced:
         """What is known about ``node``."""
         known = self._known.get(id(node))
-        if known is None:
+        if known is not None or self._depth > _DEEPEST:
+            return known or _NOT
+        self._depth += 1
+        try:
             known = self._trace(node, place)
-            if not self._running:
-                self._known[id(node)] = known
+        finally:
+            self._depth -= 1
+        if not self._running and not self._depth:
+            self._known[id(node)] = known
         return known
 
     def _trace(self, node: ast.expr, place: Place) -> Traced:

@@ -173,11 +173,12 @@ UNKNOWN = Value()
 def choice(values: list[Value]) -> Value:
     """The one value, or a choice of them."""
     flat: list[Value] = []
-    seen: set[int] = set()
+    seen: set[object] = set()
     for value in values:
         for option in value.options():
-            if id(option) not in seen:
-                seen.add(id(option))
+            key = option.path if isinstance(option, Symbol) else id(option)  # `import jax` may stand there twice
+            if key not in seen:
+                seen.add(key)
                 flat.append(option)
     if not flat:
         return UNKNOWN

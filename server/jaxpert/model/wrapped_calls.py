@@ -64,16 +64,16 @@ class Passed:
 def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
     """Calls, in this file, of the function that ``checkpoint`` makes."""
     for site, callee in model.callees.calls:
-        found = _reaches(model, checkpoint, callee)
+        found = reaches(model, checkpoint, callee)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1])
     for site, option in _in_all_trees(model, "partial targets", _partial_targets):
-        found = _reaches(model, checkpoint, option)
+        found = reaches(model, checkpoint, option)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
     if "wraps_classes" in checkpoint.api.traits:
         for site, option in _in_all_trees(model, "module receivers", _module_receivers):
-            if _reaches(model, checkpoint, option) is not None:
+            if reaches(model, checkpoint, option) is not None:
                 own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
                 yield WrappedCall(site, True, skipped=1, own_keywords=own)
 
@@ -117,7 +117,7 @@ _MODULE_METHODS = {
 }
 
 
-def _reaches(model: FileModel, checkpoint: Checkpoint, callee: Value, depth: int = 0) -> tuple[bool, bool] | None:
+def reaches(model: FileModel, checkpoint: Checkpoint, callee: Value, depth: int = 0) -> tuple[bool, bool] | None:
     """Whether calling ``callee`` runs the wrapped function.
 
     Returns:
@@ -157,7 +157,7 @@ def _through(model: FileModel, checkpoint: Checkpoint, made: CallResult, depth: 
     if fun is None:
         return None
     for option in fun.value.options():
-        found = _reaches(model, checkpoint, option, depth + 1)
+        found = reaches(model, checkpoint, option, depth + 1)
         if found is not None:
             return found[0], found[1] or "compiles" in api.traits
     return None
@@ -205,6 +205,6 @@ def called_checkpoints(model: FileModel) -> tuple[Checkpoint, ...]:
         if owner is None or owner is model or not isinstance(callee, (CallResult, Def, Instance)):
             continue
         for checkpoint in owner.checkpoints:
-            if _reaches(model, checkpoint, callee) is not None:
+            if reaches(model, checkpoint, callee) is not None:
                 found[id(checkpoint)] = checkpoint
     return tuple(found.values())

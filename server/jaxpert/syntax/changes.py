@@ -42,6 +42,12 @@ class Change:
         found = scope_of(self.block).lookup(self.name)
         return found[0] if found else None
 
+    @property
+    def is_seen_elsewhere(self) -> bool:
+        """Whether the name is not just a variable of the function around."""
+        owner = self.owner()
+        return owner is None or owner.kind in ("module", "class")
+
 
 def changes(tree: TreeIndex) -> dict[str, list[Change]]:
     """The changes in one tree, by name."""

@@ -523,7 +523,7 @@ def _outline(units: list[Unit]) -> list[tuple[str, str, str]]:
                 if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
                     found.append((statement.targets[0].attr, "", ast.dump(statement.value)))
             for name, made in changes(tree).items():
-                found.extend((name, "changed", change.text) for change in made if change.owner() in (tree.top, None))
+                found.extend((name, "changed", change.text) for change in made if change.is_seen_elsewhere)
     return found
 
 

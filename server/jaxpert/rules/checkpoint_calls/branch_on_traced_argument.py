@@ -4,8 +4,8 @@
 
 In a function under `jax.checkpoint` or one of its relatives: `if`, `while`, `assert`, a conditional expression,
 `and`, `or`, `not`, a chained comparison, `in`, `match`, `bool()`, `int()`, `float()`, `range()`, `min()`, `max()`,
-`.item()`, or the index of a Python list, on an argument that is not static, or on something computed from it. It is
-followed through local assignments and into functions defined inside.
+`.item()`, the index of a Python list, a boolean mask as an index, or a function of NumPy, on an argument that is not
+static, or on something computed from it. It is followed through local assignments and into functions defined inside.
 
 ## Why it matters
 
@@ -15,7 +15,7 @@ tracer, which has no value. The same code works without `jax.checkpoint`. JAX ra
     TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].
 
 `int()`, `float()` and `.item()` give `ConcretizationTypeError`, `range()` and list indices
-`TracerIntegerConversionError`.
+`TracerIntegerConversionError`, masks `NonConcreteBooleanIndexError`, NumPy `TracerArrayConversionError`.
 
 ## In which versions
 
@@ -25,7 +25,7 @@ All, with and without `jax_remat3`. Before 0.4.36 it is always a `Concretization
 ## What to write instead
 
 For a flag or another plain Python value: `static_argnums`, and pass it by position. `flax.linen.remat` counts `self`
-as 0. For arrays: `jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`, `jax.lax.fori_loop`.
+as 0. For arrays: `jnp.where`, `jax.lax.cond`, `jax.lax.while_loop`, `jax.lax.fori_loop`, and `jnp` for `np`.
 
 ## Known limits
 
@@ -120,7 +120,7 @@ def _problem(place: _Place) -> str:
     text = place.model.text_of(conversion.node)
     shown = text if len(text) <= 60 else text[:57] + "…"
     names = " and ".join(f"`{name}`" for name in sorted(conversion.traced.names))
-    if conversion.where == "[]":
+    if conversion.where == "[]" and conversion.how != "mask":
         container = "list" if conversion.how == "index" else "dictionary"
         return f"the {container} index `{shown}` asks for the value of {names}"
     if conversion.where in ("if", "while", "assert", "not", "match"):
@@ -132,7 +132,10 @@ def _problem(place: _Place) -> str:
 
 def _cure(model: FileModel, place: _Place) -> str:
     name, index = _static_candidate(place)
-    arrays = _ARRAY_CURES.get(place.conversion.where)
+    where = place.conversion.where
+    arrays = f"use `j{where}`" if place.conversion.how == "numpy" else _ARRAY_CURES.get(where)
+    if place.conversion.how == "mask":
+        arrays = "use `jnp.where` with three arguments"
     if arrays is None and place.conversion.how == "bool":
         arrays = "use `jnp.where` or `jax.lax.cond`"
     arrays = arrays or "keep it an array"
@@ -162,6 +165,12 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
     if conversion.how == "index":
         text = "The __index__() method was called on traced array"
         return "TracerIntegerConversionError", text, ("TracerIntegerConversionError", "TypeError")
+    if conversion.how == "numpy":
+        text = "The numpy.ndarray conversion method __array__() was called on traced array"
+        return "TracerArrayConversionError", text, ("TracerArrayConversionError", "TypeError")
+    if conversion.how == "mask":
+        text = "Array boolean indices must be concrete"
+        return "NonConcreteBooleanIndexError", text, ("NonConcreteBooleanIndexError", "IndexError")
     if conversion.how == "key":
         if model.target.version < _OWN_BOOL_ERROR:
             return "KeyError", "Traced<ShapedArray(…)>", ("KeyError",)

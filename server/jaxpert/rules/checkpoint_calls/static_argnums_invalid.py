@@ -109,20 +109,21 @@ def _of_wrong_type(model: FileModel, api: Api, argument: Argument) -> Iterator[_
             continue  # a default that may have been replaced
         text = refused(model, api, class_name(option))
         if text:
-            yield _type_fault(model, argument, option, "is", text)
+            yield from _type_fault(model, argument, option, "is", text)
         elif isinstance(option, Sequence):
             for item in option.items:
                 text = refused_item(model, api, class_name(item))
                 if text:
-                    yield _type_fault(model, argument, item, "holds", text)
+                    yield from _type_fault(model, argument, item, "holds", text)
 
 
-def _type_fault(model: FileModel, argument: Argument, value: Value, verb: str, text: str) -> _Fault:
+def _type_fault(model: FileModel, argument: Argument, value: Value, verb: str, text: str) -> Iterator[_Fault]:
     node = argument.node
     if value.model is model and value.site is not None and isinstance(value.site.node, ast.expr):
         node = value.site.node
-    where = model.range_of(node) or model.range_of(argument.node)
-    assert where is not None
+    where = model.range_of(node)
+    if where is None:
+        return
     new = _as_ints(model, argument, node, value, whole=verb == "is")
     kind = class_name(value)
     said = _WORDS.get(kind) or ("a NumPy integer" if kind.startswith("numpy.") else f"a {kind}")
@@ -138,7 +139,7 @@ def _type_fault(model: FileModel, argument: Argument, value: Value, verb: str, t
         exceptions=("TypeError",),
     )
     in_place = any(inner is node for inner in ast.walk(argument.node))
-    return _Fault(finding, where, new, Safety.SAFE if in_place else Safety.UNSAFE)  # a constant may have other uses
+    yield _Fault(finding, where, new, Safety.SAFE if in_place else Safety.UNSAFE)  # a constant may have other uses
 
 
 def _as_ints(model: FileModel, argument: Argument, node: ast.expr, value: Value, whole: bool) -> str | None:

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from jaxpert.model.file_model import FileModel
 from jaxpert.rulekit.rule import Finding, Rule, Severity
+from jaxpert.text.lines import Range, clamp
 
 NAME = "syntax-error"
 
@@ -42,7 +43,9 @@ def check(model: FileModel) -> Iterator[Finding]:
     problem = model.source.problem
     if problem is not None:
         message = f"not analysed: {problem.message}" if problem.total else f"this does not parse: {problem.message}"
-        yield Finding(NAME, problem.range, message, Severity.ERROR, data=(("total", "yes" if problem.total else ""),))
+        lines = model.source.lines  # the text may have been edited since it was last parsed as a whole
+        where = Range(clamp(lines, problem.range.start), clamp(lines, problem.range.end))
+        yield Finding(NAME, where, message, Severity.ERROR, data=(("total", "yes" if problem.total else ""),))
 
 
 RULE = Rule(code="JXP001", name=NAME, severity=Severity.ERROR, since="0.1.0", doc=__doc__, examples=(), check=check)

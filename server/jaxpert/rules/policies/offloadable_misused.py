@@ -40,7 +40,6 @@ returned, which never appears.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
@@ -48,7 +47,7 @@ from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, results
-from jaxpert.model.speech import bad_policy_result, raised_in_policy, raises
+from jaxpert.model.speech import bad_policy_result, raised_in_policy, raises, wrong_arguments
 from jaxpert.model.values import CallResult, Literal, Partial, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.near_misses import nearest
@@ -87,37 +86,17 @@ def _is_class(model: FileModel, value: Value) -> bool:
 
 def _wrong_fields(model: FileModel, call: ApiCall, asked: bool) -> Iterator[Finding]:
     """``asked``: the call stands in a policy."""
-    fields, many = len(call.api.roles), len(call.missing)
-    for argument in call.unexpected:
-        name = argument.keyword.arg if argument.keyword else ""
-        text = f"got an unexpected keyword argument '{name}'"
-        yield from _raised(model, call, argument, f"has no field `{name}`, only `src` and `dst`", text, asked)
-    if call.surplus and not call.unexpected:
-        given = fields + len(call.surplus)
-        text = f"takes {fields + 1} positional arguments but {given + 1} were given"
-        yield from _raised(model, call, call.surplus[0], f"has {fields} fields, not {given}", text, asked)
-    elif call.missing and not call.unexpected:
-        needed = " and ".join(f"`{name}`" for name in call.missing) + (" too" if many < fields else "")
-        names = " and ".join(map(repr, call.missing))
-        text = f"missing {many} required positional argument{'s' if many > 1 else ''}: {names}"
-        yield from _raised(model, call, None, f"needs {needed}", text, asked)
-
-
-def _raised(
-    model: FileModel, call: ApiCall, at: Argument | None, fault: str, text: str, asked: bool
-) -> Iterator[Finding]:
-    place: ast.AST = (at.keyword or at.node) if at is not None and at.model is model else call.node
-    where = model.range_of(place)
-    if where is None:
-        return
-    consequence, severity, exceptions = raised_in_policy(model, "TypeError", f"Offloadable.__new__() {text}")
-    if not asked:
-        severity, exceptions = Severity.ERROR, ("TypeError",)
-        consequence = raises(model, "when this runs", "TypeError", f"Offloadable.__new__() {text}")
-    yield Finding(
-        NAME, where, f"`Offloadable` {fault}: it raises {'at the first `grad`' if asked else 'here'}; "
-        f"write `Offloadable({_FIELDS})`", severity, consequence, exceptions=exceptions,
-    )  # fmt: skip
+    for argument, fault, text in wrong_arguments(call):
+        mine = argument is not None and argument.model is model
+        where = model.range_of((argument.keyword or argument.node) if argument is not None and mine else call.node)
+        consequence, severity, exceptions = raised_in_policy(model, "TypeError", text)
+        if not asked:
+            consequence, severity = raises(model, "when this runs", "TypeError", text), Severity.ERROR
+        if where is not None:
+            yield Finding(
+                NAME, where, f"`Offloadable` {fault}: it raises {'at the first `grad`' if asked else 'here'}; "
+                f"write `Offloadable({_FIELDS})`", severity, consequence, exceptions=exceptions or ("TypeError",),
+            )  # fmt: skip
 
 
 def _class_returned(model: FileModel, policy: CustomPolicy, result: Result) -> Iterator[Finding]:
