@@ -171,6 +171,19 @@ def test_top_level_is_the_agreed_one() -> None:
     assert {file.relative_to(REPO).parts[0] for file in tracked_files()} <= TOP_LEVEL
 
 
+def test_nothing_runs_the_users_code() -> None:
+    """No other program is started and no text or named module is run; only our own commands are imported by name."""
+    running = {"subprocess", "runpy", "os.system", "exec", "eval", "compile", "__import__", "import_module"}
+    found = []
+    for file in _python_files(PACKAGE):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+            if isinstance(node, ast.Call):
+                names = [ast.unparse(node.func), ast.unparse(node.func).removeprefix("importlib.")]
+            found += [(str(file.relative_to(PACKAGE)), name) for name in names if name in running]
+    assert found == [("__main__.py", "import_module")]
+
+
 def test_no_vague_module_names() -> None:
     vague = [
         file for file in _python_files(PACKAGE) if {file.stem, *file.relative_to(PACKAGE).parent.parts} & VAGUE_NAMES

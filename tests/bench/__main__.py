@@ -30,7 +30,8 @@ HERE = Path(__file__).parent
 README = HERE.parents[1] / "README.md"
 CACHE = platformdirs.user_cache_path("jaxpert")
 PEERS = ("ruff==0.17.5", "jaxlint[lsp]==0.1.0a1")
-PACKAGE, FILE = "maxtext", "maxtext/layers/pipeline.py"
+EDITED = ("maxtext", "maxtext/layers/pipeline.py")
+CHECKED = "praxis"  # of the large ones, one on which no checker crashes
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
@@ -66,10 +67,14 @@ def install_peers(cache: Path) -> Path:
 
 
 def cpu_seconds(command: tuple[str, ...], folder: Path) -> float:
-    """User and system time of ``command`` on ``folder``, of all its processes together."""
+    """User and system time of ``command`` on ``folder``, of all its processes together.
+
+    Raises:
+        RuntimeError: it did not get to the end.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([*command, str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or "Traceback" in done.stderr:
         raise RuntimeError(f"{command[0]} failed on {folder}:\n{done.stderr[-2000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -122,7 +127,7 @@ def _caveat(pin: str, file: Path, lines: int) -> str:
     return (
         f"Measured on {time.strftime('%Y-%m-%d')} in one run with `python -m tests.bench`: "
         f"jaxpert {jaxpert.__version__}, {versions}; sessions on {file_lines:,} lines (`{file.name}`), check on "
-        f"{lines:,} lines ({PACKAGE} {pin}); {platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python "
+        f"{lines:,} lines ({CHECKED} {pin}); {platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}. Trust the ratios, not the milliseconds. The servers do different work: ruff "
         "does not know JAX, bare pygls knows nothing, jaxlint waits on purpose before it looks at a change."
     )
@@ -132,29 +137,29 @@ def main() -> None:
     """Measure, print, and write if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="sessions with each server")
-    parser.add_argument("--folder", type=Path, help=f"the unpacked package to check instead of fetching {PACKAGE}")
-    parser.add_argument("--file", help="the file to edit, inside that folder", default=FILE)
     parser.add_argument("--cache", type=Path, default=CACHE, help="where the peers and the package are kept")
     parser.add_argument("--write", action="store_true", help="put the table into README.md")
     arguments = parser.parse_args()
-    source = next(source for source in pinned_sources() if source.name == PACKAGE)
-    folder = (arguments.folder or fetched(source, arguments.cache / "corpus")).resolve()
-    file = folder / arguments.file
+    sources = {source.name: source for source in pinned_sources()}
+    file = fetched(sources[EDITED[0]], arguments.cache / "corpus").resolve() / EDITED[1]
+    checked = sources[CHECKED]
+    folder = fetched(checked, arguments.cache / "corpus").resolve()
     measured = programs(install_peers(arguments.cache))
+    os.environ["PYTHONPATH"] = str(HERE.parents[1] / "server")  # jaxpert from this copy, wherever a process starts
 
     figures = {program.name: Figures() for program in measured}
     for number in range(arguments.rounds):
         for program in measured:
             print(f"round {number + 1}: {program.name}", file=sys.stderr)
             asyncio.run(play(program.serve, file, figures[program.name]))
-    lines = sum(source.read_bytes().count(b"\n") for source in folder.rglob("*.py"))
+    lines = sum(one.read_bytes().count(b"\n") for one in folder.rglob("*.py"))
     seconds = {}
     for program in measured:
         if program.check:
             print(f"check: {program.name}", file=sys.stderr)
             seconds[program.name] = cpu_seconds(program.check, folder)
 
-    table = [*server_table(figures), "", *check_table(seconds, lines), "", _caveat(source.pin, file, lines)]
+    table = [*server_table(figures), "", *check_table(seconds, lines), "", _caveat(checked.pin, file, lines)]
     text = "\n".join(table)
     print(text)
     if arguments.write:

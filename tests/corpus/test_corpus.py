@@ -21,6 +21,10 @@ def test_ledger_speaks_of_known_sources_and_rules() -> None:
         assert rule_named(hit.rule), hit
 
 
+def test_no_false_alarm_is_left() -> None:
+    assert not [entry for entry in read_ledger().values() if entry.verdict == "false"]
+
+
 def test_sources_are_pinned_exactly() -> None:
     for source in pinned_sources():
         assert source.pin

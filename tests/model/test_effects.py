@@ -30,17 +30,19 @@ COMPILED = {
     "def f(x): jax.debug.log('{}', x)": ["debug print jax.debug.log, not ordered"],
     "def f(x): jax.debug.breakpoint()": ["debug print jax.debug.breakpoint, not ordered"],
     "def f(x): check(x > 0, 'negative')": ["check jax.experimental.checkify.check"],
-    "show = functools.partial(jax.debug.print, 'x {}')\ndef f(x): show(x)": ["debug print jax.debug.print, not ordered"],
+    "show = functools.partial(jax.debug.print, 'x {}')\ndef f(x): show(x)":
+        ["debug print jax.debug.print, not ordered"],
     "from jax import debug as d\nf = lambda x: d.print('{}', x)": ["debug print jax.debug.print, not ordered"],
     "def f(x): return jnp.sin(x), jax.lax.stop_gradient(x), jax.random.normal(x)": [],
-}
+}  # fmt: skip
 
 REFS = {
     "def f(x):\n    r = jax.new_ref(x)\n    r[...] += 1\n    return r[...]":
         ["ref creation jax.new_ref (inside)", "ref read r (inside)", "ref write r (inside)", "ref read r (inside)"],
     "r = jax.new_ref(0.)\ndef f(x): r[0] = x": ["ref write r (outside)"],
     "def f(x): r[...] = x\nr = jax.new_ref(0.)": ["ref write r (outside)"],
-    "def make():\n    r = jax.new_ref(0.)\n    def f(x): return r[...]\n    return f\nf = make()": ["ref read r (outside)"],
+    "def make():\n    r = jax.new_ref(0.)\n    def f(x): return r[...]\n    return f\nf = make()":
+        ["ref read r (outside)"],
     "def f(x, r: jax.Ref): r[...] = x": ["ref write r (parameter)"],
     "import jax.ref\ndef f(x, r: jax.ref.Ref | None = None): return r[...]": ["ref read r (parameter)"],
     "def f(x):\n    r: jax.Ref = unknown(x)\n    return r[0]": ["ref read r (unknown)"],
@@ -72,7 +74,8 @@ REFS = {
 PYTHON = {
     "def f(x): print(x)": ["print print"],
     "n = 0\ndef f(x):\n    global n\n    n += 1": ["name assigned n"],
-    "def make():\n    n = 0\n    def f(x):\n        nonlocal n\n        n = x\n    return f\nf = make()": ["name assigned n"],
+    "def make():\n    n = 0\n    def f(x):\n        nonlocal n\n        n = x\n    return f\nf = make()":
+        ["name assigned n"],
     "seen = []\ndef f(x): seen.append(x)": ["container changed seen"],
     "seen = {}\ndef f(x): seen['x'] = x; seen.update(y=x); del seen['x']":
         ["container changed seen", "container changed seen", "container changed seen"],
@@ -98,10 +101,11 @@ NO_EFFECT = [
     "def f(x, seen): seen.append(x); seen['a'] = x",
     "def f(x):\n    def put(v): seen.append(v)\n    seen = []\n    put(x)",
     "def f(x):\n    n = 0\n    def step():\n        nonlocal n\n        n += 1\n    step()\n    return n",
-    "class C:\n    def __init__(self): self.n = 0\n    def step(self): self.n += 1\ndef f(x):\n    c = C()\n    c.step()",
+    "class C:\n    def __init__(self): self.n = 0\n    def step(self): self.add()\n    def add(self): self.n += 1\n"
+    "def f(x):\n    c = C()\n    c.step()",
     "def f(x):\n    def unused(v): print(v)\n    return x",
     "class C:\n    n: int\ndef f(x):\n    C.n: int\n    return [y for y in x]",
-    "w = jnp.ones(3)\ndef f(x): return w.at[0].add(x), w[0]",
+    "w = jnp.ones(3)\ndef f(x): w.at[0].add(x); return w[0]",
     "def f(x): return np.random.default_rng(0).normal() + np.random.Generator(np.random.PCG64(1)).normal()",
     "import optax\nopt = optax.adam(1e-3)\ndef f(g, s):\n    u, s = opt.update(g, s)\n    return u",
     "import time\ndef f(x): return time.strftime('%H', when)",
@@ -111,6 +115,8 @@ NO_EFFECT = [
     "def f(x): return jax.jit(lambda v: print(v))",
     "def f(x):\n    if False: print(x)\n    False and print(x)",
     "def f(x):\n    if jax.__version_info__ < (0, 4, 0): print(x)",
+    "def f(x):\n    try: jax.new_ref\n    except AttributeError: print(x)",
+    "def g(h, x): h(x)\ndef f(x): functools.partial(g, *x, print)(x)",
     "@unknown\ndef f(x): print(x)",
     "f = unknown",
 ]
@@ -122,6 +128,9 @@ FOLLOWED = {
     "def g(x): print(x); f(x)\ndef f(x): g(x)": ["print print through g(x)"],
     "def g(x, loud=False):\n    if loud: print(x)\ndef f(x): g(x)": [],
     "def g(x, loud=False):\n    if loud: print(x)\ndef f(x): g(x, loud=True)": ["print print through g(x, loud=True)"],
+    "def g(x, loud=False):\n    if loud: print(x)\ndef f(x): g(x); g(x, True)": ["print print through g(x, True)"],
+    "def g(x, h): h(x)\ndef f(x): functools.partial(g, h=print)(x)":
+        ["print print through functools.partial(g, h=print)(x)"],
     "def g(x, loud=False):\n    if loud: print(x)\ndef f(x): g(x, unknown)": ["print print through g(x, unknown)"],
     "def g(x, loud=False):\n    if loud: print(x)\ndef f(x): g(*x)": ["print print through g(*x)"],
     "def g(h, x): return h(x)\ndef f(x): return g(lambda v: print(v), x)":
@@ -168,7 +177,8 @@ CHECKPOINTS = {
     "@functools.partial(jax.checkpoint, static_argnums=1)\ndef block(x, loud):\n    if loud: print(x)": ["print print"],
     "import flax.linen as nn\nclass Block(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        print(x)\n"
     "        return nn.Dense(4)(x)\nBlock = nn.remat(Block)": ["print print"],
-    "class Block:\n    def __call__(self, x): self.x = x\nblock = jax.checkpoint(Block())": ["attribute assigned self.x"],
+    "class Block:\n    def __call__(self, x): self.x = x\nblock = jax.checkpoint(Block())":
+        ["attribute assigned self.x"],
     "def block(x, r): r[...] = x\njax.checkpoint(block)(x, jax.new_ref(0.))": ["ref write r (parameter)"],
     "def block(x, r): r[...] = x\nr = jax.new_ref(0.)\njax.grad(jax.checkpoint(block))(x, r=r)":
         ["ref write r (parameter)"],
@@ -258,12 +268,11 @@ def test_every_kind_belongs_to_one_group() -> None:
 
 def test_deep_and_wide_code_is_left_after_a_while() -> None:
     deep = "".join(f"def f{n}(x): f{n + 1}(x)\n" for n in range(40)) + "def f40(x): print(x)\ndef f(x): f0(x)"
-    wide = "".join(f"def f{n}(x, g): g(x); f{n}(x, g)\n" for n in range(300)) + "def f(x):\n" + "".join(
-        f"    f{n}(x, lambda v: v)\n" for n in range(300)
-    ) + "    print(x)"  # fmt: skip
+    wide = "".join(f"def f{n}(x, g): g(x); print(x)\n" for n in range(300)) + "def f(x):\n"
+    wide += "".join(f"    f{n}(x, lambda v: v)\n" for n in range(300))
     nested = "f = jax.jit(f)\n" * 50
     assert effects_of_f(model_of(PRELUDE + deep)) == []
-    assert [in_words(effect) for effect in effects_of_f(model_of(PRELUDE + wide))] == ["print print"]
+    assert 50 < len(effects_of_f(model_of(PRELUDE + wide))) < 300
     assert effects_of_f(model_of(PRELUDE + nested)) == []
 
 

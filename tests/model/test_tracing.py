@@ -130,6 +130,7 @@ ARGUMENTS = {
     "@jax.checkpoint\ndef f(x: Float[Array, 'b d'], y: 'jnp.ndarray', z: chex.Array): ...": "x ARRAY, y ARRAY, z ARRAY",
     "@jax.checkpoint\ndef f(x: dict, y: str, z: list[int]): ...": "x LEAVES, y LEAVES, z LEAVES",
     "@jax.checkpoint\ndef f(x: int | None, y: Optional[int], z: Union[int, float]): ...": "x MAYBE, y MAYBE, z ARRAY",
+    "@jax.checkpoint\ndef f(x, n: int = None): ...\nf(u, n=u)": "x LEAVES, n MAYBE",
     "@jax.checkpoint\ndef f(x: Annotated[int, 'n'], y: int | str): ...": "x ARRAY, y LEAVES",
     "@jax.checkpoint\ndef f(x, n=2, *a, k=3, **o): ...": "x LEAVES",
     "@jax.checkpoint\ndef f(x, *, k): ...": "x LEAVES, k LEAVES",

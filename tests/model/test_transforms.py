@@ -147,6 +147,8 @@ CALLS = {
     "class C(nn.Module):\n    @nn.remat\n    def __call__(self, a): ...\nC()(1)": ["4: 2 a"],
     "R = partitioning.remat(M)\nR()(1, 2)\npartitioning.remat(M.head)(M(), 1, 2)": ["2: 2 x train", "3: 2 x train"],
     "g = nnx.remat(static_argnums=1)(f); g(1, 2)": ["1: 2 x n"],
+    "@jax.jit\n@jax.checkpoint\ndef g(a, b): ...\ng(1, b=2)": ["4: 1 a b= transformed"],
+    "@jax.custom_vjp\n@jax.checkpoint\ndef g(a, b): ...\ng(1, b=2)": [],
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from packaging.version import Version
 from jaxpert.rulekit.rule import Example, Raises
 
 RUNNER = Path(__file__).parent / "run_programs.py"
-_INSTALLED_AT = re.compile(r"/\S*?/site-packages/")
+_PLACE = re.compile(r"/\S*?/(?:site-packages/|\d+/(?=program\.py))")
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def run(requests: list[dict[str, Any]], python: str = sys.executable) -> Run:
 
 
 def _without_place(message: str) -> str:
-    """The start of ``message``, which must not depend on where JAX is installed."""
-    return _INSTALLED_AT.sub("", message)[:300]
+    """The start of ``message``, which must not depend on where JAX is installed and where the program was run."""
+    return _PLACE.sub("", message)[:300]
 
 
 def is_claimed(example: Example, version: Version, remat3: bool) -> bool:

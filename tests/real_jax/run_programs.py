@@ -115,8 +115,9 @@ def main() -> None:
     import jax.numpy
 
     with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder, f"program_{number}.py") for number in range(len(requests))]
+        files = [Path(folder, str(number), "program.py") for number in range(len(requests))]
         for file, request in zip(files, requests):
+            file.parent.mkdir()
             file.write_text(request["program"], encoding="utf-8")
         outcomes = outcomes_of(files, requests)
     answer = {

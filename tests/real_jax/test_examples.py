@@ -32,7 +32,6 @@ def _outcome_pair(run: Run, rule: Rule, number: int) -> tuple[Outcome, Outcome]:
 
 
 @pytest.mark.jax
-@pytest.mark.xdist_group("real_jax")
 @each_example
 def test_example_is_true(installed_jax: Run, rule: Rule, number: int, example: Example) -> None:
     bad, good = _outcome_pair(installed_jax, rule, number)

@@ -27,8 +27,10 @@ from jaxpert.syntax.notebook import BadNotebook, read_notebook
 from jaxpert.text.decoding import SourceText, UnreadableSource, decode_source
 
 KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
+_LINES_KEPT = 120_000
+"""Of so many lines the trees are kept, about 2 KB each."""
+
 _MOST_FILES_A_TASK = 16
-_COLLECTION_THRESHOLDS = (200_000, 20, 50)
 
 
 class FixMode(enum.Enum):
@@ -113,7 +115,7 @@ def check_files(
         WorkerDied: one of the processes was killed.
     """
     if processes == 1 or len(files) < 2:
-        with _collecting_seldom():
+        with _without_automatic_collection():
             checker = _Checker(request, files)
             return [_counted(checker.check(file), done) for file in files]
     import multiprocessing  # these two only where they are needed
@@ -152,6 +154,7 @@ class _Checker:
             if os.environ.get("JAXPERT_CRASH"):
                 raise
             report = FileReport(shown_path(path), failure=f"internal error: {type(error).__name__}: {error}")
+        self._workspace.release_trees()
         return replace(report, seconds=time.perf_counter() - started)
 
     def _check(self, path: Path, content: bytes | None) -> FileReport:
@@ -202,7 +205,7 @@ class _Checker:
 
 def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
     folders = [path for path in request.paths if path.is_dir()]
-    return Workspace((Path.cwd(), *folders), KNOWN_RULES, Overrides(request.overrides), files=files, lines_kept=150_000)
+    return Workspace((Path.cwd(), *folders), KNOWN_RULES, Overrides(request.overrides), files=files, lines_kept=_LINES_KEPT)
 
 
 def _target_name(target: JaxTarget) -> str:
@@ -211,15 +214,14 @@ def _target_name(target: JaxTarget) -> str:
 
 
 @contextlib.contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Trees are many objects that live long: the default thresholds would look through them again and again."""
-    thresholds = gc.get_threshold()
+def _without_automatic_collection() -> Iterator[None]:
+    """Trees are many objects that live long, and they are freed by hand: a collection would look through them in vain."""
     gc.freeze()
-    gc.set_threshold(*_COLLECTION_THRESHOLDS)
+    gc.disable()
     try:
         yield
     finally:
-        gc.set_threshold(*thresholds)
+        gc.enable()
 
 
 def _counted(report: FileReport, done: Callable[[], None]) -> FileReport:
@@ -233,7 +235,7 @@ _worker: _Checker | None = None
 def _start_worker(request: Request, files: Sequence[Path]) -> None:
     global _worker
     gc.freeze()
-    gc.set_threshold(*_COLLECTION_THRESHOLDS)
+    gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process answers for all
     _worker = _Checker(request, files)
 

@@ -251,15 +251,14 @@ class _Reader:
             self.followed.append(Followed(node, target, frame, made))
 
     def _receiver(self, value: Value, source: ast.expr, site: Site) -> Made | None:
-        """Where the object is made whose method ``source`` is, or which is called itself."""
+        """Where the object is made whose method ``source`` is, or which is called itself; None when before the call."""
         objects = [value]
         if not isinstance(value, Instance) and isinstance(source, ast.Attribute):
-            source = source.value
-            objects = list(self._evaluate(source, site).options())
+            objects = list(self._evaluate(source.value, site).options())
         for each in objects:
             if isinstance(each, Instance) and each.call is not None and each.site is not None:
                 return Made(each.site.scope)
-        return self._outlives(source, site)
+        return None
 
     def _api(self, api: Api, callee: Value, node: ast.Call, site: Site) -> None:
         call = bind(self.model, call_site(site, node), callee)

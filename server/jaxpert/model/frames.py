@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 from jaxpert.model.callables import wraps
 from jaxpert.model.effect_kinds import Ref
 from jaxpert.model.values import (
-    UNKNOWN,
     CallResult,
     Choice,
     ClassValue,
@@ -37,24 +36,16 @@ def telling(model: FileModel, target: Def, frame: Frame) -> Frame:
 
     A body read without any is read once for all its calls.
     """
-    arguments = target.function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    optional = {a.arg for a in positional[len(positional) - len(arguments.defaults) :]}
-    optional |= {a.arg for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults) if default is not None}
     visible = set()
     scope: Scope | None = target.function.inner
     while scope is not None:
         visible.add(id(scope))
         scope = scope.parent
-    kept: dict[tuple[int, str], Value] = {}
-    for key, value in frame.items():
-        if key[0] not in visible:
-            continue
-        if any(_tells(model, option) for option in value.options()):
-            kept[key] = value
-        elif key[0] == id(target.function.inner) and key[1] in optional:
-            kept[key] = UNKNOWN  # it is not the default
-    return kept
+    return {
+        key: value
+        for key, value in frame.items()
+        if key[0] in visible and any(_tells(model, option) for option in value.options())
+    }
 
 
 def _tells(model: FileModel, value: Value) -> bool:

@@ -7,7 +7,7 @@ import threading
 MOST_NESTED = 24
 """Expressions evaluated inside one another, across files."""
 
-MOST_STEPS = 2_000
+MOST_STEPS = 500
 """Expressions evaluated for one question."""
 
 

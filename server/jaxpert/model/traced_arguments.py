@@ -107,6 +107,9 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
         if fills and name in known.defaults and len(given) < max(len(calls), 1):
             kinds |= _kinds_of_default(model, known, name)
         annotation = _annotated(known.function.model or model, known.function, name)
+        default = known.defaults.get(name)
+        if annotation and isinstance(default, ast.Constant) and default.value is None:
+            annotation = "optional"
         level = _level(checkpoint, kinds, annotation, name in asked_for_none)
         if level is not Level.NOT:
             found[name] = TracedArgument(

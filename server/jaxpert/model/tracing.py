@@ -36,6 +36,7 @@ _ARRAY_FUNCTIONS = {
 }  # fmt: skip
 _RANDOM = {"uniform", "normal", "bernoulli", "randint", "categorical", "gumbel", "truncated_normal", "permutation"}
 _DEEPEST = 60
+_MOST_STEPS = 2_000
 _IDENTITIES = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -100,18 +101,28 @@ class Body:
         self._running: set[int] = set()
         self._known: dict[int, Traced] = {}
         self._depth = 0
+        self._steps = 0
+        self._cuts = 0
 
     def traced(self, node: ast.expr, place: Place) -> Traced:
         """What is known about ``node``."""
         known = self._known.get(id(node))
-        if known is not None or self._depth > _DEEPEST:
-            return known or _NOT
+        if known is not None:
+            return known
+        if not self._depth:
+            self._steps = 0
+        self._steps += 1
+        if self._depth > _DEEPEST or self._steps > _MOST_STEPS:
+            self._cuts += 1
+            return _NOT
+        cuts = self._cuts
         self._depth += 1
         try:
             known = self._trace(node, place)
         finally:
             self._depth -= 1
-        if not self._running and not self._depth:
+        # Below a cut less is known than when it is asked for by itself.
+        if cuts == self._cuts or not self._depth:
             self._known[id(node)] = known
         return known
 
@@ -217,6 +228,7 @@ class Body:
             level = self.levels.get(binding.name, Level.NOT) if binding.scope is self.function.inner else Level.NOT
             return Traced(level, frozenset({binding.name})) if level else _NOT
         if id(binding) in self._running:
+            self._cuts += 1
             return None
         self._running.add(id(binding))
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import bind, callees_in
 from jaxpert.model.transforms import Checkpoint, Parameters, call_site
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Symbol, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Symbol, Value
 from jaxpert.syntax.scopes import CallSite, TreeIndex
 
 if TYPE_CHECKING:
@@ -135,13 +135,15 @@ def reaches(model: FileModel, checkpoint: Checkpoint, callee: Value, depth: int 
     if not checkpoint.by_decorator:
         return None
     if isinstance(callee, Def) and isinstance(target, Def) and callee.function is target.function:
-        return callee.bound, _transformed_outside(checkpoint)
+        transformed = _outside(model, checkpoint)
+        return None if transformed is None else (callee.bound, transformed)
     if isinstance(callee, Instance):
         if isinstance(target, ClassValue):
             return (True, False) if callee.cls.scope is target.scope else None
         owner = target.owner if isinstance(target, Def) and target.name == "__call__" else None
         if owner is not None and callee.cls.scope is owner.scope:
-            return True, _transformed_outside(checkpoint)
+            transformed = _outside(model, checkpoint)
+            return None if transformed is None else (True, transformed)
     return None
 
 
@@ -163,12 +165,30 @@ def _through(model: FileModel, checkpoint: Checkpoint, made: CallResult, depth: 
     return None
 
 
-def _transformed_outside(checkpoint: Checkpoint) -> bool:
-    """Whether another decorator stands above the checkpoint's."""
+def _outside(model: FileModel, checkpoint: Checkpoint) -> bool | None:
+    """Whether a decorator above the checkpoint's transforms the function; None when one may change its arguments.
+
+    ``custom_vjp`` and ``custom_jvp`` do: they turn keywords into positional arguments and fill in defaults.
+    """
     assert isinstance(checkpoint.target, Def)
-    decorators = getattr(checkpoint.target.function.node, "decorator_list", ())
-    outer = decorators[: decorators.index(checkpoint.node)] if checkpoint.node in decorators else ()
-    return any(ast.unparse(decorator) not in ("staticmethod", "classmethod") for decorator in outer)
+    owner = checkpoint.target.model or model
+    function = checkpoint.target.function
+    decorators = getattr(function.node, "decorator_list", [])
+    transformed = False
+    for decorator in decorators[: decorators.index(checkpoint.node)] if checkpoint.node in decorators else []:
+        for option in owner.evaluate(decorator, function.scope, function.block).options():
+            target = option
+            while isinstance(target, Partial):
+                target = target.target
+            path = target.path if isinstance(target, (Symbol, CallResult)) else ""
+            api = owner.db.api(path)
+            if api is not None and api.kind in (ApiKind.TRANSFORM, ApiKind.CHECKPOINT):
+                if "custom_derivative" in api.traits:
+                    return None
+                transformed = True
+            elif not owner.evaluator.keeps_function(option):
+                return None
+    return transformed
 
 
 def passed(known: Parameters, call: WrappedCall) -> Passed:

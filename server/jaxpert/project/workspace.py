@@ -104,6 +104,7 @@ class Workspace:
         self._settings = Settings(known_rules, overrides or Overrides())
         self._wait_for_index = wait_for_index
         self._lines_kept = lines_kept
+        self._releases_trees = False
         self._given = [os.path.abspath(path) for path in files]
         self._resolver = self._resolver_of(roots)
         self._files: dict[str, TrackedFile] = {}
@@ -299,13 +300,29 @@ class Workspace:
         return source
 
     def _keep(self, file: TrackedFile, lines: int) -> None:
-        """Drop the trees of files that are not open and were not asked for in a long time; ``file`` just was."""
+        """Note that ``file`` was just asked for, and forget files that are not open and were not for a long time."""
         self._kept[file.real] = lines
         self._kept.move_to_end(file.real)
+        if not self._releases_trees:
+            self._forget_oldest()
+
+    def release_trees(self) -> None:
+        """Free, at once, the trees that are too many. Nothing of any earlier snapshot may be used any more.
+
+        A workspace on which this was called leaves them alone in between.
+        """
+        self._releases_trees = True
+        self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
         total = sum(self._kept.values())
         while total > self._lines_kept and len(self._kept) > 1:
             real, count = self._kept.popitem(last=False)
-            self._files[real].drop_trees()
+            file = self._files[real]
+            if self._releases_trees:
+                file.dismantle()
+            else:
+                file.drop_trees()
             total -= count
 
     # -- models -----------------------------------------------------------------------------------------------

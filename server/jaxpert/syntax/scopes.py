@@ -171,6 +171,7 @@ class TreeIndex:
         "functions",
         "line_map",
         "root",
+        "scopes",
         "statements",
         "top",
         "virtual_base",
@@ -187,6 +188,7 @@ class TreeIndex:
         self.comprehensions: dict[ast.expr, Scope] = {}
         self.dicts: list[Site] = []
         self.aliases: list[Binding] = []
+        self.scopes: list[Scope] = []
         self.block_of: dict[ast.stmt, Block] = {}
         self.root = Block(top.block, top.node, "body", self)
         self.alive = True
@@ -195,6 +197,19 @@ class TreeIndex:
         self.virtual_length = 0
         self.line_map: list[int | None] | None = None
         self.facts: dict[str, object] = {}
+
+
+    def dismantle(self) -> None:
+        """Free the tree at once: cut the references that go round in circles. Nothing may use it any more."""
+        for scope in (*self.scopes, *self.comprehensions.values()):
+            scope.bindings = {}
+        for table in (self.contribution, self.functions, self.classes, self.comprehensions, self.block_of, self.facts):
+            table.clear()
+        for row in (self.calls, self.dicts, self.aliases, self.scopes):
+            row.clear()
+        self.statements = []
+        self.alive = False
+        del self.root
 
 
 def index(statements: list[ast.stmt], top: Scope) -> TreeIndex:
@@ -415,6 +430,7 @@ class _Walk:
                 self.expression(default, scope, block, statement)
         kind = "lambda" if isinstance(node, ast.Lambda) else "function"
         inner = Scope(kind, node, scope, block)
+        self.tree.scopes.append(inner)
         body_block = Block(block, node, "body", self.tree)
         info = Function(node, scope, block, inner, body_block)
         self.tree.functions[node] = info
@@ -434,6 +450,7 @@ class _Walk:
             self.expression(expression, scope, block, node, function)
         self.bind(node.name, BindingKind.CLASS, node, scope, block)
         inner = Scope("class", node, scope, block)
+        self.tree.scopes.append(inner)
         self.tree.classes[node] = inner
         self.suite(node.body, inner, Block(block, node, "body", self.tree), None)
 

@@ -84,6 +84,14 @@ class SourceFile:
         """All trees, in the order of the document."""
         return [tree for unit in self.units for tree in unit.trees]
 
+    def dismantle(self) -> None:
+        """Free all trees at once, without a garbage collection. Nothing may use the file any more."""
+        for tree in self.trees():
+            tree.dismantle()
+        self.units = []
+        self._trees = []
+        self.module.bindings = {}
+
     # -- positions --------------------------------------------------------------------------------------------
 
     def tree_at(self, virtual_line: int) -> TreeIndex:
