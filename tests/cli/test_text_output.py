@@ -187,7 +187,7 @@ def test_colour_carries_nothing_alone() -> None:
         (Run((FileReport(Path("a.py"), target="JAX 0.7.2 from uv.lock"),)),
          "No problems found in 1 file (JAX 0.7.2 from uv.lock)."),
         (Run((FileReport(Path("a.py"), failure="permission denied"),)),
-         "No problems found in 1 file, 1 of them unread."),
+         "1 file could not be checked; no problems found in 0 files."),
         (block_run(), "Found 1 error in 1 of 2 files (JAX 0.12.0 from .venv). 1 can be fixed: FIX"),
         (replace(block_run(), fixing=True), "Found 1 error in 1 of 2 files (JAX 0.12.0 from .venv)."),
         (run_of(BLOCK, *(finding_at(range_at(0, 0, 0, 1), severity=severity) for severity in Severity),

@@ -101,6 +101,9 @@ def test_skipped_tests(decorator: str, runs: bool) -> None:
         ("if jax.__version_info__ < (0, 9):\n        pytest.skip('old')", False),
         ("if jax.__version_info__ < (0, 9):\n        pass", True),
         ("if jax.__version_info__ > (0, 9):\n        return", True),
+        ("raise unittest.SkipTest('broken')", False),
+        ("pytest.skip('broken')", False),
+        ("if fast:\n        raise RuntimeError", True),
     ],
 )
 def test_leaving_early(guard: str, reached: bool) -> None:

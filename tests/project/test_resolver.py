@@ -105,3 +105,14 @@ def test_too_wide() -> None:
     assert is_too_wide(str(Path.home()))
     assert is_too_wide(str(Path.home().parent))
     assert not is_too_wide(str(Path.home() / "project"))
+
+
+def test_jax_is_looked_for_above_a_folder_that_was_named(tmp_path: Path) -> None:
+    package = tmp_path / "project" / "src" / "net"
+    package.mkdir(parents=True)
+    (tmp_path / "project" / "pyproject.toml").touch()
+    file = str(package / "model.py")
+    assert Resolver([str(package)]).environment_root(file) == str(tmp_path / "project")
+    assert Resolver([str(tmp_path)]).environment_root(file) == str(tmp_path)
+    (tmp_path / "project" / "pyproject.toml").unlink()
+    assert Resolver([str(package)]).environment_root(file) == str(package)

@@ -205,7 +205,8 @@ class _Checker:
 
 def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
     folders = [path for path in request.paths if path.is_dir()]
-    return Workspace((Path.cwd(), *folders), KNOWN_RULES, Overrides(request.overrides), files=files, lines_kept=_LINES_KEPT)
+    roots, overrides = (Path.cwd(), *folders), Overrides(request.overrides)
+    return Workspace(roots, KNOWN_RULES, overrides, files=files, lines_kept=_LINES_KEPT)
 
 
 def _target_name(target: JaxTarget) -> str:
@@ -215,7 +216,7 @@ def _target_name(target: JaxTarget) -> str:
 
 @contextlib.contextmanager
 def _without_automatic_collection() -> Iterator[None]:
-    """Trees are many objects that live long, and they are freed by hand: a collection would look through them in vain."""
+    """Trees are many objects that live long and are freed by hand: a collection would look through them in vain."""
     gc.freeze()
     gc.disable()
     try:

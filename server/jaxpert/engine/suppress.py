@@ -85,15 +85,17 @@ class _Judge:
     def silences(self, finding: Finding) -> bool:
         """Whether ``finding`` is silenced; notes by what."""
         silenced = False
+        related = [place.range for place in finding.related if not place.path]
         for suppression in self.suppressions:
-            if not _applies(suppression, finding.range):
-                continue
-            if suppression.blanket:
+            at_finding = _applies(suppression, finding.range)
+            if suppression.blanket and at_finding:
                 silenced = True
-            for code in suppression.codes:
-                if finding.rule in self.rules.get(code, ()):
-                    self.used.add(code)
-                    silenced = True
+            # A comment that names the rule may also stand at a related place: where a faulty policy is used, say.
+            if at_finding or any(_applies(suppression, area) for area in related):
+                for code in suppression.codes:
+                    if finding.rule in self.rules.get(code, ()):
+                        self.used.add(code)
+                        silenced = True
         return silenced
 
     def reports(self, enabled: Collection[str], kept: Sequence[Finding]) -> list[Finding]:

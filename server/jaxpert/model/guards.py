@@ -219,7 +219,7 @@ def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool
 
 
 def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
-    """Whether an earlier ``if <version check>: return`` (or raise, skip) stops before ``statement`` is reached."""
+    """Whether a ``return``, ``raise`` or skip, alone or behind a version check, stops before ``statement``."""
     at: ast.AST = statement
     for inner in block.enclosing():
         body = suite_of(inner)
@@ -227,6 +227,8 @@ def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
         for earlier in body:
             if earlier is at or getattr(earlier, "lineno", 0) >= getattr(at, "lineno", 0):
                 break
+            if _stops([earlier]):
+                return True  # unreachable: a skipped test
             if isinstance(earlier, ast.If) and not earlier.orelse and _stops(earlier.body):
                 known = version_condition(model, earlier.test, scope, inner)
                 if known or (known is None and _mentions_version(model, earlier.test, scope, inner)):

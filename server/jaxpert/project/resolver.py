@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+_ENVIRONMENT_MARKERS = (".venv", "venv", "uv.lock", "requirements.txt")
 ROOT_MARKERS = ("jaxpert.toml", "pyproject.toml", "setup.py", "setup.cfg", ".git")
 """A folder that holds one of these is the root of a project."""
 
@@ -111,6 +112,16 @@ class Resolver:
                 return folder
             folder = os.path.dirname(folder)
         return self.root_around(path) if self._are_projects else None
+
+    def environment_root(self, path: str) -> str | None:
+        """The outermost folder around the file at ``path`` that looks like the user's: where to look for JAX."""
+        found = self.root_around(path)
+        folder = os.path.dirname(path)
+        while not is_too_wide(folder):
+            if any(self.holds(folder, marker) for marker in (*ROOT_MARKERS, *_ENVIRONMENT_MARKERS)):
+                found = folder if found is None or is_inside(found, folder) else found
+            folder = os.path.dirname(folder)
+        return found
 
     def root_around(self, path: str) -> str | None:
         """The innermost of the user's folders around ``path``, if it is not too wide to be a project."""

@@ -434,7 +434,7 @@ class Workspace:
         """What is known about the JAX that ``file`` will meet."""
         folder = os.path.dirname(file.path)
         options = self._folder_settings(folder).options
-        root = self._resolver.root_around(file.path) or self._resolver.project_root(file.path) or folder
+        root = self._resolver.environment_root(file.path) or folder
         target = self._settings.target(file.path, root)
         index = self._index_of(file)
         if self._wait_for_index:

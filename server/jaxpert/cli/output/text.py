@@ -58,13 +58,13 @@ class TextOutput:
     def statistics(self, findings: Sequence[PlacedFinding]) -> None:
         """How often each rule found something, most frequent first."""
         by_rule = Counter((finding.code, finding.name, finding.severity) for finding in findings)
-        fixable = Counter(finding.code for finding in findings if finding.fix)
+        fixable = Counter((finding.code, finding.severity) for finding in findings if finding.fix)
         numbers = max((len(str(count)) for count in by_rule.values()), default=1)
         names = max((len(name) for _, name, _ in by_rule), default=0)
         for (code, name, severity), count in sorted(by_rule.items(), key=lambda item: (-item[1], item[0][0])):
             row = Text.assemble(f"{count:>{numbers}}  {code}  ", (name.ljust(names), "bold"), "  ")
             row.append(severity.value.ljust(11), SEVERITY_STYLES[severity])
-            self._print(row.append(f"  {fixable[code]} fixable" if fixable[code] else ""))
+            self._print(row.append(f"  {fixable[code, severity]} fixable" if fixable[code, severity] else ""))
         if by_rule:
             self._print(Text())
 
@@ -156,8 +156,10 @@ def summary_line(run: Run, command: str) -> str:
     fixed = f"Fixed {run.applied}. " if run.applied else ""
     if not findings:
         unread = sum(bool(file.failure) for file in run.files)
-        caveat = f", {unread} of them unread" if unread else ""
-        return f"{fixed}No problems found in {files}{caveat}{against}."
+        if unread:
+            read = counted(len(run.files) - unread, "file")
+            return f"{fixed}{counted(unread, 'file')} could not be checked; no problems found in {read}{against}."
+        return f"{fixed}No problems found in {files}{against}."
     touched = sum(bool(file.findings) for file in run.files)
     where = files if touched == len(run.files) else f"{touched} of {files}"
     found = f"Found {_counts(findings)}" if not fixed else f"{fixed}{_counts(findings)} left"

@@ -147,7 +147,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if where == finding.range and call.missing == ("src",):
             edits = verbs.add_keyword(lines, where, "src", '"device"')
             return Fix('Add `src="device"`', Safety.SAFE, edits) if edits else None
-        if where == finding.range:
+        if where == finding.range and (call.missing or call.surplus or call.unexpected):
             return _rewritten(model, call)
     return None
 

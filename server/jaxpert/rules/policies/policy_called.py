@@ -35,6 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packaging.version import Version
+
 from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
@@ -43,6 +45,9 @@ from jaxpert.model.speech import raises, silent
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 
 NAME = "policy-called"
+
+# Between these the policies about matrix products were objects and not functions (measured on all releases).
+_SINCE_CALLABLE, _UNTIL_CALLABLE = Version("0.10.1"), Version("0.12.0")
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -79,9 +84,10 @@ def _effect(model: FileModel, name: str) -> tuple[str, str, Severity]:
             raises(model, "when this is differentiated", "TypeError", "'bool' object is not callable"),
             Severity.ERROR,
         )
+    callee = "DotsSaveable.__call__" if _SINCE_CALLABLE <= model.target.version < _UNTIL_CALLABLE else name
     return (
         "calling it raises at once",
-        raises(model, "where this stands", "TypeError", f"{name}() missing 1 required positional argument: 'prim'"),
+        raises(model, "where this stands", "TypeError", f"{callee}() missing 1 required positional argument: 'prim'"),
         Severity.ERROR,
     )
 

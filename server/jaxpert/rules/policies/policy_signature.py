@@ -21,7 +21,7 @@ primitives, and the error comes only when one of those occurs.
 
 ## What to write instead
 
-`def policy(prim, *_, **params):`, or `**_` when the parameters are not looked at.
+`def policy(prim, *_, **params):`, or `**__` when the parameters are not looked at.
 
 ## Known limits
 
@@ -121,13 +121,14 @@ def _error_text(policy: CustomPolicy, lacking: str) -> str:
 
 
 def _corrected(policy: CustomPolicy) -> str:
+    arguments = policy.value.function.node.args
     first = policy.primitive.arg if policy.primitive is not None else "prim"
-    kwarg = policy.value.function.node.args.kwarg
-    params = kwarg.arg if kwarg is not None else "_" if policy.value.function.node.args.vararg is not None else "__"
+    avals = arguments.vararg.arg if arguments.vararg is not None else "_"
+    params = arguments.kwarg.arg if arguments.kwarg is not None else "__" if avals != "__" else "_"
     if policy.value.name == "lambda":
-        return f"lambda {first}, *_, **{params}: …"
+        return f"lambda {first}, *{avals}, **{params}: …"
     start = "self, " if policy.value.bound else ""
-    return f"def {policy.value.name}({start}{first}, *_, **{params})"
+    return f"def {policy.value.name}({start}{first}, *{avals}, **{params})"
 
 
 def _signature_range(model: FileModel, policy: CustomPolicy) -> Range | None:
@@ -161,7 +162,7 @@ def _related(model: FileModel, policy: CustomPolicy, here: bool) -> Iterator[Rel
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Add ``*_`` and ``**_`` where they are missing; only when nothing else is wrong with the parameters."""
+    """Add ``*_`` and ``**__`` where they are missing; only when nothing else is wrong with the parameters."""
     for policy in model.custom_policies:
         if policy.model is not model or _signature_range(model, policy) != finding.range:
             continue
@@ -171,7 +172,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if definition is None or policy.primitive is None or extra or "requires" in finding.message:
             return None
         edits = verbs.add_parameters(model.source.lines, definition)
-        return Fix(f"Let `{policy.name}` take `*_` and `**_`", Safety.SAFE, edits) if edits else None
+        return Fix(f"Let `{policy.name}` take whatever JAX passes", Safety.SAFE, edits) if edits else None
     return None
 
 
