@@ -64,11 +64,12 @@ def test_a_file_that_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch
     def refuse(path: Path, data: bytes) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("jaxpert.cli.check.write_source", refuse)
+    monkeypatch.setattr("jaxpert.cli.writing.write_source", refuse)
     path = write("a.py", FALLS_THROUGH)
     result = run("--fix")
     assert result.exit_code == 2
     assert result.stderr == "jaxpert: a.py: not written: Permission denied\n"
+    assert "JXP202" in result.stdout
     assert path.read_text() == FALLS_THROUGH
 
 

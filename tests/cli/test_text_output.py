@@ -14,6 +14,7 @@ from jaxpert.cli.output.source_lines import crop, shown_line
 from jaxpert.cli.output.text import TextOutput, summary_line
 from jaxpert.cli.report import Change, FileReport, Place, Run
 from jaxpert.rulekit.rule import Safety, Severity
+from jaxpert.text.decoding import SourceText
 from jaxpert.text.lines import range_at
 from tests.cli.samples import BLOCK, block_run, finding_at, fix_with, range_of, run_of
 
@@ -198,9 +199,9 @@ def test_colour_carries_nothing_alone() -> None:
         (run_of(BLOCK, finding_at(range_at(0, 0, 0, 1), fix=fix_with(safety=Safety.UNSAFE)),
                 finding_at(range_at(0, 0, 0, 1), fix=fix_with())),
          "Found 2 errors in 1 of 2 files (JAX 0.12.0 from .venv). 1 can be fixed: FIX (1 more with --unsafe-fixes)"),
-        (Run((FileReport(Path("a.py"), change=Change("a", "b", b"b", 2)),), fixing=True),
+        (Run((FileReport(Path("a.py"), change=Change(SourceText("a"), "b", b"b", 2)),), fixing=True),
          "Fixed 2. No problems found in 1 file."),
-        (Run((FileReport(Path("a.py"), (finding_at(range_at(0, 0, 0, 1)),), change=Change("a", "b", b"b", 2)),),
+        (Run((FileReport(Path("a.py"), (finding_at(range_at(0, 0, 0, 1)),), change=Change(SourceText("a"), "b", b"b", 2)),),
              fixing=True),
          "Fixed 2. 1 error left in 1 file."),
     ],

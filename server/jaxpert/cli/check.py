@@ -25,6 +25,7 @@ from jaxpert.cli.checking import (
     describe_options,
     files_to_check,
 )
+from jaxpert.cli.command import PrintingCommand
 from jaxpert.cli.output.source_lines import visible
 from jaxpert.cli.output.text import TextOutput, counted
 from jaxpert.cli.output.unified_diff import print_diff
@@ -32,9 +33,9 @@ from jaxpert.cli.placing import shown_path
 from jaxpert.cli.progress import ProgressBar
 from jaxpert.cli.report import Run
 from jaxpert.cli.terminal import complain, console_for, make_printable, width_of
+from jaxpert.cli.writing import written
 from jaxpert.project.config import ConfigProblem, unknown_rule
 from jaxpert.rules import ALL_RULES
-from jaxpert.text.decoding import write_source
 
 _FILES_A_PROCESS = 24  # fewer are checked sooner than another process starts
 _SLOWEST = 5
@@ -58,7 +59,7 @@ def _version(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     return value
 
 
-@click.command(short_help="Check files and folders.")
+@click.command(cls=PrintingCommand, short_help="Check files and folders.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, then report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also the fixes that want a look.")
@@ -134,15 +135,15 @@ def check(
         return
 
     started = time.perf_counter()
-    content = sys.stdin.buffer.read() if from_stdin else None
     try:
+        content = _standard_input() if from_stdin else None
         run, processes = _checked(request, content, jobs)
-    except WorkerDied as error:
+    except (_NoInput, WorkerDied) as error:
         complain(str(error))
         sys.exit(2)
-    complete = _complain(run)
     if not from_stdin and not diff:
-        complete = _write_changes(run) and complete
+        run = written(run, request)
+    complete = _complain(run)
     if diff:
         _print_diffs(run)
     elif content is not None and fix:
@@ -160,6 +161,19 @@ def check(
         sys.exit(2)
     reported = any(file.change for file in run.files) if diff else bool(run.findings)
     sys.exit(1 if reported and not exit_zero else 0)
+
+
+class _NoInput(Exception):
+    """Standard input cannot be read."""
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:  # the process was started without
+        raise _NoInput("standard input is closed")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise _NoInput(f"standard input: {error.strerror or error}") from error
 
 
 def _checked(request: Request, content: bytes | None, jobs: int | None) -> tuple[Run, int]:
@@ -196,20 +210,6 @@ def _processes_for(files: int) -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, min(cpus, files // _FILES_A_PROCESS))
-
-
-def _write_changes(run: Run) -> bool:
-    """Write the fixed files; whether all could be written."""
-    complete = True
-    for file in run.files:
-        if file.change is None:
-            continue
-        try:
-            write_source(file.path, file.change.content)
-        except OSError as error:
-            complain(f"{visible(str(file.path))}: not written: {error.strerror or error}")
-            complete = False
-    return complete
 
 
 def _print_text(run: Run, paths: Sequence[Path], statistics: bool, stream: TextIO) -> None:

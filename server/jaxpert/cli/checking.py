@@ -21,6 +21,7 @@ from jaxpert.engine.analyze import analyze
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.project.config import ConfigProblem, load_options
 from jaxpert.project.discovery import find_files
+from jaxpert.project.resolver import is_inside
 from jaxpert.project.workspace import Overrides, Workspace
 from jaxpert.rules import ALL_RULES
 from jaxpert.syntax.notebook import BadNotebook, read_notebook
@@ -164,11 +165,15 @@ class _Checker:
         snapshot = self._workspace.snapshot(path)
         analysis = analyze(snapshot)
         source = source or snapshot.on_disk
+        crashed = analysis.crashed
         change, failure = None, ""
-        if self._request.fix is not FixMode.NONE and analysis.findings and source is not None:
+        fixing = self._request.fix is not FixMode.NONE and not snapshot.problems  # they may say what is to be left
+        if fixing and analysis.findings and source is not None:
             try:
                 unsafe = self._request.fix is FixMode.UNSAFE
                 analysis, change = fixed(self._workspace, analysis, source, unsafe=unsafe)
+                if change is not None and content is None and not self._is_meant(path):
+                    raise UnwritableFix("not fixed: a link that leads out of what was named; name the file itself")
             except UnwritableFix as refusal:
                 failure = str(refusal)
                 if content is None:
@@ -176,6 +181,8 @@ class _Checker:
                 else:
                     self._open(path, content)
                 analysis = analyze(self._workspace.snapshot(path))
+        if crashed := tuple(dict.fromkeys((*crashed, *analysis.crashed))):
+            failure = failure or f"internal error in rule {', '.join(crashed)}: not fully checked"
         findings = placed_findings(analysis, describe_fixes=self._request.describe_fixes)
         report = FileReport(
             shown_path(path),
@@ -190,6 +197,12 @@ class _Checker:
         if change is not None and content is None:
             self._workspace.close(path)
         return report
+
+    def _is_meant(self, path: Path) -> bool:
+        """Whether the file that would be written is one that the user named, or lies in a folder that was named."""
+        target = os.path.realpath(path)
+        named = [os.path.realpath(each) for each in self._request.paths]
+        return any(target == each or is_inside(target, each) for each in named)
 
     def _open(self, path: Path, content: bytes) -> SourceText:
         source = decode_source(content, path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from jaxpert.cli.checking import FixMode, Request, check_text
+from jaxpert.cli.command import PrintingCommand
 from jaxpert.cli.output.text import TextOutput
 from jaxpert.cli.output.unified_diff import print_diff
 from jaxpert.cli.report import Run
@@ -19,7 +20,7 @@ from jaxpert.jaxdb.load import newest_known
 _NAME = Path("training.py")
 
 
-@click.command(short_help="Show what jaxpert finds in a small training script.")
+@click.command(cls=PrintingCommand, short_help="Show what jaxpert finds in a small training script.")
 def demo() -> None:
     """Check a small training script that comes with jaxpert, and show it fixed. Touches no file."""
     make_printable(sys.stdout)

@@ -7,13 +7,14 @@ import sys
 
 import click
 
+from jaxpert.cli.command import PrintingCommand
 from jaxpert.rulekit.page import rule_page
 from jaxpert.rulekit.rule import Rule
 from jaxpert.rulekit.urls import rule_url
 from jaxpert.rules import ALL_RULES, rule_named
 
 
-@click.command(short_help="Explain a rule.")
+@click.command(cls=PrintingCommand, short_help="Explain a rule.")
 @click.argument("subject", metavar="NAME|CODE")
 def explain(subject: str) -> None:
     """Explain the rule with this name or code: what it finds, why it matters, and what to write instead."""

@@ -41,7 +41,7 @@ def fixed(
         content = source.encode(after)
     except UnicodeEncodeError as error:
         raise UnwritableFix(f"not fixed: {error.encoding} has no {error.object[error.start : error.end]!r}") from error
-    return attempt.analysis, Change(source.text, after, content, len(result.applied))
+    return attempt.analysis, Change(source, after, content, len(result.applied))
 
 
 class _Attempt:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from jaxpert.project.config_file import ConfigProblem
 from jaxpert.rulekit.rule import Safety, Severity
+from jaxpert.text.decoding import SourceText
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
 
@@ -68,15 +69,21 @@ class Change:
     """What fixing makes of one file.
 
     Attributes:
-        before, after: the whole text, without byte order mark.
+        source: what was read.
+        after: the whole text, without byte order mark.
         content: the bytes to write.
         applied: how many findings went away.
     """
 
-    before: str
+    source: SourceText
     after: str
     content: bytes = field(repr=False)
     applied: int = 0
+
+    @property
+    def before(self) -> str:
+        """The whole text that was read, without byte order mark."""
+        return self.source.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,8 @@ class FileReport:
         path: as the user would write it: relative to the working directory where it lies inside.
         findings: what is left, after fixing where that was asked for; in order of position.
         lines: the source of each cell that a finding touches; the key None stands for a file that is no notebook.
-        failure: why the file could not be read, or why its fixes were refused; "" when all went well.
+        failure: why the file could not be read or not checked in full, or why its fixes were refused; "" when all went
+            well.
         target: the JAX it was checked against, e.g. "JAX 0.12.0 from .venv".
         change: set when fixing was asked for and changed something.
         problems: mistakes in the configuration that holds for it.

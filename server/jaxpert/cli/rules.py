@@ -7,12 +7,13 @@ import sys
 
 import click
 
+from jaxpert.cli.command import PrintingCommand
 from jaxpert.rulekit.rule import Rule, Stage
 from jaxpert.rulekit.urls import rule_url
 from jaxpert.rules import ALL_RULES
 
 
-@click.command(short_help="List the rules.")
+@click.command(cls=PrintingCommand, short_help="List the rules.")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rules(output_format: str) -> None:
     """List the rules: code, name, severity, whether there is a fix, and what each finds."""

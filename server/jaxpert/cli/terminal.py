@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 from typing import TextIO
 
@@ -14,7 +15,10 @@ from rich.console import Console
 def console_for(stream: TextIO) -> Console:
     """A console on ``stream``: colour only on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise."""
     plain = bool(os.environ.get("NO_COLOR"))
-    return Console(file=stream, color_system=None if plain else "auto", highlight=False, markup=False, emoji=False)
+    console = Console(file=stream, color_system=None if plain else "auto", highlight=False, markup=False, emoji=False)
+    if console.width < 1:  # COLUMNS=0, which to others than rich means that it is not set
+        console.width = shutil.get_terminal_size().columns
+    return console
 
 
 def width_of(stream: TextIO, console: Console) -> int | None:

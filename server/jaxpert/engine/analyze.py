@@ -23,11 +23,12 @@ log = logging.getLogger("jaxpert")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """What is known about one state of one file: plain findings, and the model they came from."""
+    """What is known about one state of one file: plain findings, the model they came from, and rules that crashed."""
 
     findings: tuple[Finding, ...]
     model: FileModel
     snapshot: Snapshot
+    crashed: tuple[str, ...] = ()
 
 
 def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
@@ -40,19 +41,23 @@ def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
     chosen = snapshot.options.enabled_rules(snapshot.path, {rule.name: rule.code for rule in rules})
     enabled = [rule for rule in rules if rule.name in chosen]
     found: list[Finding] = []
+    crashed: list[str] = []
     if model.concerns_jax:
         for rule in enabled:
-            found.extend(finding for finding in _run(rule, model, snapshot.path) if not _is_meant(model, finding))
+            found.extend(
+                finding for finding in _run(rule, model, snapshot.path, crashed) if not _is_meant(model, finding)
+            )
     kept = apply_suppressions(snapshot, _unique(found), enabled)
-    return Analysis(tuple(sorted(kept, key=_order)), model, snapshot)
+    return Analysis(tuple(sorted(kept, key=_order)), model, snapshot, tuple(crashed))
 
 
-def _run(rule: Rule, model: FileModel, path: object) -> Iterator[Finding]:
+def _run(rule: Rule, model: FileModel, path: object, crashed: list[str]) -> Iterator[Finding]:
     try:
         yield from rule.check(model)
     except Exception as error:
         if os.environ.get("JAXPERT_CRASH"):
             raise
+        crashed.append(rule.name)
         log.error("rule %s crashed on %s: %s: %s", rule.name, path, type(error).__name__, error)
 
 

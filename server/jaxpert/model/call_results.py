@@ -260,7 +260,8 @@ def result_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywo
     frame = frame_of(evaluator, target, args, keywords)
     if isinstance(node, ast.Lambda):
         return evaluator.evaluate(node.body, function.inner, function.body_block, frame)
-    ends = ends_of(node.body, node, evaluator.condition(function.inner, function.body_block, frame))
+    condition = evaluator.condition(function.inner, function.body_block, frame)
+    ends = ends_of(node.body, node, condition, evaluator.never_returns(function.inner, function.body_block))
     values: list[Value] = []
     blocks = dict(function.returns)
     for returned in ends.returns:

@@ -126,8 +126,16 @@ def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
     return calls, decorated, classes
 
 
-def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[int, str, bool], bool]) -> bool:
+_LONGEST_CHAIN = 60
+"""Aliases followed by the cheap look; beyond, the evaluation decides, whose work is limited."""
+
+
+def may_matter(
+    model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[int, str, bool], bool], depth: int = 0
+) -> bool:
     """A cheap look at the first name of a callee: can it lead to an API, or to a wrapped function, at all?"""
+    if depth > _LONGEST_CHAIN:
+        return True
     attributes = 0
     first_attribute = ""
     while func.__class__ is ast.Attribute:
@@ -135,7 +143,11 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
         func = func.value
         attributes += 1
     if func.__class__ is not ast.Name:
-        return not attributes and not isinstance(func, ast.Name) and _value_leads(model, func, scope, False, seen)
+        return (
+            not attributes
+            and not isinstance(func, ast.Name)
+            and _value_leads(model, func, scope, False, seen, depth + 1)
+        )
     name: str = func.id
     found = scope.lookup(name)
     if found is None:
@@ -145,7 +157,9 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
     known = seen.get(key)
     if known is None:
         seen[key] = False  # a name that needs itself leads nowhere
-        known = seen[key] = any(_leads_somewhere(model, binding, attributes > 0, seen) for binding in bindings)
+        known = seen[key] = any(
+            _leads_somewhere(model, binding, attributes > 0, seen, depth + 1) for binding in bindings
+        )
     if known:
         return True
     if (
@@ -156,19 +170,21 @@ def may_matter(model: FileModel, func: ast.expr, scope: Scope, seen: dict[tuple[
     ):
         members = owner.parent.bindings.get(first_attribute)
         if members:
-            return any(_leads_somewhere(model, member, False, seen) for member in members)
+            return any(_leads_somewhere(model, member, False, seen, depth + 1) for member in members)
         key = (id(owner.parent), f"self.{first_attribute}", False)
         known = seen.get(key)
         if known is None:
             seen[key] = False
             assigned = model.self_attributes(owner.parent).get(first_attribute, ())
-            known = seen[key] = any(_value_leads(model, value, where, False, seen) for value, where, _ in assigned)
+            known = seen[key] = any(
+                _value_leads(model, value, where, False, seen, depth + 1) for value, where, _ in assigned
+            )
         return known
     return False
 
 
 def _leads_somewhere(
-    model: FileModel, binding: Binding, attribute: bool, seen: dict[tuple[int, str, bool], bool]
+    model: FileModel, binding: Binding, attribute: bool, seen: dict[tuple[int, str, bool], bool], depth: int = 0
 ) -> bool:
     """Whether a name bound so, or an ``attribute`` of it, can be a callee that matters."""
     kind = binding.kind
@@ -177,7 +193,7 @@ def _leads_somewhere(
     if kind in (BindingKind.FROM_IMPORT, BindingKind.STAR_IMPORT):
         return bool(binding.detail[1]) or model.matters(str(binding.detail[0]))
     if kind in (BindingKind.ASSIGN, BindingKind.UNPACK, BindingKind.LOOP) and binding.value is not None:
-        return _value_leads(model, binding.value, binding.scope, attribute, seen)
+        return _value_leads(model, binding.value, binding.scope, attribute, seen, depth + 1)
     if isinstance(binding.node, ast.ClassDef):
         inner = binding.block.tree.classes.get(binding.node)
         methods = [method.node for method in inner.bindings.get("__call__", ())] if inner is not None else []
@@ -186,35 +202,40 @@ def _leads_somewhere(
 
 
 def _value_leads(
-    model: FileModel, value: ast.expr, scope: Scope, attribute: bool, seen: dict[tuple[int, str, bool], bool]
+    model: FileModel,
+    value: ast.expr,
+    scope: Scope,
+    attribute: bool,
+    seen: dict[tuple[int, str, bool], bool],
+    depth: int = 0,
 ) -> bool:
     """The same for an expression."""
     if isinstance(value, (ast.Name, ast.Attribute)):
-        return may_matter(model, value, scope, seen)
+        return may_matter(model, value, scope, seen, depth + 1)
     if isinstance(value, ast.Call):
         if isinstance(value.func, ast.Name):
             found = scope.lookup(value.func.id)
             kinds = {b.kind for b in found[1]} if found else set()
             if attribute:  # only an object of a class of the user's has attributes that matter
                 if BindingKind.FROM_IMPORT in kinds:
-                    return may_matter(model, value.func, scope, seen)
+                    return may_matter(model, value.func, scope, seen, depth + 1)
                 return BindingKind.CLASS in kinds
             if BindingKind.FUNCTION in kinds or not found:
                 return True  # it may return a wrapper; getattr(jax, "checkpoint")
-        return not attribute and may_matter(model, value.func, scope, seen)
+        return not attribute and may_matter(model, value.func, scope, seen, depth + 1)
     if isinstance(value, (ast.IfExp, ast.BoolOp)):
         arms = [value.body, value.orelse] if isinstance(value, ast.IfExp) else value.values
-        return any(_value_leads(model, arm, scope, attribute, seen) for arm in arms)
+        return any(_value_leads(model, arm, scope, attribute, seen, depth + 1) for arm in arms)
     if attribute and isinstance(value, (ast.Tuple, ast.List, ast.Dict)):
         return False
     if isinstance(value, (ast.Tuple, ast.List)):
-        return any(_value_leads(model, item, scope, attribute, seen) for item in value.elts)
+        return any(_value_leads(model, item, scope, attribute, seen, depth + 1) for item in value.elts)
     if isinstance(value, ast.Subscript):
-        return _value_leads(model, value.value, scope, attribute, seen)
+        return _value_leads(model, value.value, scope, attribute, seen, depth + 1)
     if isinstance(value, ast.Dict):
-        return any(_value_leads(model, item, scope, attribute, seen) for item in value.values)
+        return any(_value_leads(model, item, scope, attribute, seen, depth + 1) for item in value.values)
     if isinstance(value, ast.NamedExpr):
-        return _value_leads(model, value.value, scope, attribute, seen)
+        return _value_leads(model, value.value, scope, attribute, seen, depth + 1)
     return isinstance(value, ast.Lambda)
 
 

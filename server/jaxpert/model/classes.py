@@ -23,6 +23,7 @@ from jaxpert.syntax.scopes import BindingKind, Function, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.evaluate import Evaluator
+    from jaxpert.model.file_model import FileModel
 
 _ENUMS = {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag"}
 _PROPERTIES = {"property", "cached_property", "functools.cached_property"}
@@ -103,6 +104,8 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
         if given is not None:
             return given
     value = attribute(evaluator, instance.cls, name, bound=True)
+    if instance.call is None and _is_overridden(model, instance.cls, name):
+        return UNKNOWN
     if value is UNKNOWN or instance.call is None:
         return value
     if isinstance(value, Def):
@@ -110,6 +113,16 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
     is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in instance.cls.scope.bindings.get(name, ()))
     may_be_given = instance.call.args or any(keyword.arg is None for keyword in instance.call.keywords)
     return choice([value, UNKNOWN]) if is_field and may_be_given else value
+
+
+def _is_overridden(model: FileModel, cls: ClassValue, name: str) -> bool:
+    """Whether a subclass in the same file has a ``name`` of its own: ``self`` may be an object of that."""
+    return any(
+        name in scope.bindings
+        for tree in model.source.trees()
+        for node, scope in tree.classes.items()
+        if any(isinstance(base, ast.Name) and base.id == cls.node.name for base in node.bases)
+    )
 
 
 def _knowing_self(method: Def, instance: Instance) -> Def:

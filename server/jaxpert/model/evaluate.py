@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results, classes, operators
 from jaxpert.model.fuel import FUEL
+from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
     UNKNOWN,
     CallResult,
@@ -134,10 +135,21 @@ class Evaluator:
                 return starred
             return Symbol(f"builtins.{node.id}", site=site, model=self.model) if node.id in _BUILTINS else UNKNOWN
         owner, bindings = found
+        if any(binding.kind is BindingKind.ELSEWHERE for binding in bindings):
+            return UNKNOWN
         alive = [b for b in bindings if not self.model.is_dead(b.block)] if len(bindings) > 1 else bindings
         seen = reaching(alive or bindings, node, scope, block, owner)
+        if self._hidden_by_star(seen, owner, node.id):
+            return UNKNOWN
         values = []
         for binding in seen:
+            if (
+                binding.kind is BindingKind.LOOP
+                and owner.kind != "comprehension"
+                and binding.block not in block.enclosing()
+            ):
+                values.append(UNKNOWN)  # behind the loop only the last item is left
+                continue
             value = self.binding(binding, frame)
             if isinstance(value, Symbol):
                 value = self._at(value, site)
@@ -161,6 +173,19 @@ class Evaluator:
             elif self.model.db.api(f"{module}.{name}") is not None:
                 return Symbol(f"{module}.{name}", site=site, model=self.model)
         return UNKNOWN if "*" in self.model.source.module.bindings else None
+
+    def _hidden_by_star(self, bindings: list[Binding], owner: Scope, name: str) -> bool:
+        """Whether a later star import may bring another ``name``."""
+        stars = owner.bindings.get("*", ())
+        last = max((_place(binding) for binding in bindings), default=(0, 0))
+        for star in stars:
+            module = self.model.absolute(str(star.detail[0]), int(str(star.detail[1])))
+            if module is None or _place(star) < last or self.model.is_library(module):
+                continue
+            other = self.model.lookup(module)
+            if other is None or name in other.source.module.bindings:
+                return True
+        return False
 
     def _after_changes(self, value: Sequence | Table, name: str, owner: Scope, frame: Frame) -> Value:
         """A list, set or dictionary that is also changed in place through its name."""
@@ -236,8 +261,13 @@ class Evaluator:
         arguments = node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         parent = scope.parent
-        if positional and positional[0] is binding.node and parent is not None and parent.kind == "class" \
-                and not isinstance(node, ast.Lambda):
+        if (
+            positional
+            and positional[0] is binding.node
+            and parent is not None
+            and parent.kind == "class"
+            and not isinstance(node, ast.Lambda)
+        ):
             cls = self.class_of(parent)
             decorators = {ast.unparse(d) for d in node.decorator_list}
             if cls is None or "staticmethod" in decorators:
@@ -307,8 +337,28 @@ class Evaluator:
             return value if value is not UNKNOWN else symbol
         return symbol
 
+    def never_returns(self, scope: Scope, block: Block) -> Callable[[ast.Call], bool]:
+        """A function that says whether a call in ``scope`` is of a function of the user's that always raises."""
+
+        def known(call: ast.Call) -> bool:
+            options = list(self.evaluate(call.func, scope, block).options())
+            return all(isinstance(option, Def) and self._always_raises(option) for option in options)
+
+        return known
+
+    def _always_raises(self, target: Def) -> bool:
+        node = target.function.node
+        if isinstance(node, ast.Lambda) or target.function.is_generator:
+            return False
+        if node.returns is not None and ast.unparse(node.returns).rpartition(".")[2] in ("NoReturn", "Never"):
+            return True
+        ends = ends_of(node.body, node, lambda test: None)
+        return ends.falls is None and not ends.returns
+
     def attribute_expression(self, node: ast.Attribute, scope: Scope, block: Block, frame: Frame) -> Value:
         """The value of ``a.b``."""
+        if isinstance(node.value, ast.Name) and (node.value.id, node.attr) in self.model.replaced_attributes:
+            return UNKNOWN
         base = self.evaluate(node.value, scope, block, frame)
         site = Site(node, scope, block)
         return choice([self.attribute(option, node.attr, site) for option in base.options()])
@@ -329,6 +379,10 @@ class Evaluator:
         if isinstance(base, Partial) and name == "func":
             return base.target
         return UNKNOWN
+
+
+def _place(binding: Binding) -> tuple[int, int]:
+    return binding.block.tree.first_line, getattr(binding.node, "lineno", 0)
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:

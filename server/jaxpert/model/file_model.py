@@ -323,6 +323,24 @@ class FileModel:
         return custom_policies(self)
 
     @cached_property
+    def replaced_attributes(self) -> frozenset[tuple[str, str]]:
+        """``(name, attribute)`` of every ``name.attribute = …`` but ``self``: a patched library, say."""
+        found: set[tuple[str, str]] = set()
+        for tree in self.trees:
+            known = tree.facts.get("replaced")
+            if not isinstance(known, set):
+                known = tree.facts["replaced"] = {
+                    (target.value.id, target.attr)
+                    for statement in tree.block_of
+                    if isinstance(statement, ast.Assign)
+                    for target in statement.targets
+                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+                    if target.value.id not in ("self", "cls")
+                }
+            found |= known
+        return frozenset(found)
+
+    @cached_property
     def words_about_names(self) -> frozenset[str]:
         """Last words of the callees that can tag or use a checkpoint name."""
         from jaxpert.model.names import words_about_names

@@ -50,6 +50,13 @@ def version_condition(model: FileModel, test: ast.expr, scope: Scope, block: Blo
     """Whether ``test`` is true on the target JAX; None when it does not ask, or cannot be decided."""
     if depth > 6:
         return None
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, (ast.Name, ast.Attribute)) and "TYPE_CHECKING" in (
+        getattr(test, "id", ""),
+        getattr(test, "attr", ""),
+    ):
+        return False
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         known = version_condition(model, test.operand, scope, block, depth + 1)
         return None if known is None else not known

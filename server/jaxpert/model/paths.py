@@ -21,11 +21,18 @@ class Ends:
 
     returns: list[ast.Return] = field(default_factory=list)
     falls: ast.stmt | None = None
+    never_returns: Callable[[ast.Call], bool] | None = field(default=None, repr=False)
 
 
-def ends_of(body: Iterable[ast.stmt], owner: ast.stmt, truth: Truth) -> Ends:
-    """How ``body``, which stands in ``owner``, can end. Unknown conditions are taken both ways."""
-    ends = Ends()
+def ends_of(
+    body: Iterable[ast.stmt], owner: ast.stmt, truth: Truth, never_returns: Callable[[ast.Call], bool] | None = None
+) -> Ends:
+    """How ``body``, which stands in ``owner``, can end. Unknown conditions are taken both ways.
+
+    Args:
+        never_returns: whether a call never comes back; those of the standard library are known without it.
+    """
+    ends = Ends(never_returns=never_returns)
     ends.falls = _suite(body, owner, truth, ends)
     return ends
 
@@ -64,8 +71,9 @@ def _statement(statement: ast.stmt, truth: Truth, ends: Ends) -> ast.stmt | None
         return _try(statement, truth, ends)  # type: ignore[arg-type]
     if isinstance(statement, ast.Assert) and truth(statement.test) is False:
         return None
-    if isinstance(statement, ast.Expr) and _never_returns(statement.value):
-        return None
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        if _never_returns(statement.value) or (ends.never_returns is not None and ends.never_returns(statement.value)):
+            return None
     return statement
 
 
@@ -108,7 +116,7 @@ def _irrefutable(pattern: ast.pattern) -> bool:
 
 def _try(statement: ast.Try, truth: Truth, ends: Ends) -> ast.stmt | None:
     if statement.finalbody:
-        inner = Ends()
+        inner = Ends(never_returns=ends.never_returns)
         if _suite(statement.finalbody, statement, truth, inner) is None and inner.returns:
             ends.returns.extend(inner.returns)  # a return in finally replaces every other one
             return None
@@ -135,10 +143,8 @@ def _breaks(body: Iterable[ast.stmt]) -> bool:
     return False
 
 
-def _never_returns(call: ast.expr) -> bool:
+def _never_returns(call: ast.Call) -> bool:
     """``sys.exit()``, ``os._exit()``, ``exit()``, ``pytest.fail()`` and the like, by how they are written."""
-    if not isinstance(call, ast.Call):
-        return False
     return ast.unparse(call.func) in {
         "sys.exit",
         "os._exit",

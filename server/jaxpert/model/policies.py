@@ -184,7 +184,9 @@ def _results(policy: CustomPolicy) -> Iterator[Result]:
     if isinstance(node, ast.Lambda):
         yield from _parts(model, node.body, function.body_block, policy, frame)
         return
-    ends = ends_of(node.body, node, model.evaluator.condition(function.inner, function.body_block, frame))
+    condition = model.evaluator.condition(function.inner, function.body_block, frame)
+    never_returns = model.evaluator.never_returns(function.inner, function.body_block)
+    ends = ends_of(node.body, node, condition, never_returns)
     blocks = dict(function.returns)
     for returned in ends.returns:
         block = blocks.get(returned)
@@ -222,7 +224,9 @@ def falls_after(policy: CustomPolicy) -> ast.stmt | None:
         return None
     model = policy.model
     function = policy.value.function
-    ends = ends_of(node.body, node, model.evaluator.condition(function.inner, function.body_block, policy.value.frame))
+    condition = model.evaluator.condition(function.inner, function.body_block, policy.value.frame)
+    never_returns = model.evaluator.never_returns(function.inner, function.body_block)
+    ends = ends_of(node.body, node, condition, never_returns)
     if ends.falls is not None:
         if _is_stub(node):
             return None

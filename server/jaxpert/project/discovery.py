@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxpert.project.config import Options
 from jaxpert.project.config_file import CONFIG_FILES
+from jaxpert.project.reading import LARGEST
+from jaxpert.text.decoding import UnreadableSource, read_regular_file
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -163,8 +165,8 @@ def _patterns_above(folder: str) -> list[_Patterns]:
 
 def _patterns_in(file: str, base: str) -> _Patterns | None:
     try:
-        text = Path(file).read_text("utf-8", "surrogateescape")
-    except OSError:
+        text = read_regular_file(file, LARGEST).decode("utf-8-sig", "surrogateescape")
+    except UnreadableSource:
         return None
     lines = tuple(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
     return _Patterns(base, _spec(lines)) if lines else None

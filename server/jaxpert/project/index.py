@@ -4,7 +4,7 @@ Reads every file of the project once, as bytes, and looks closer only at those t
 """
 
 # Thousands of paths; pathlib would cost more than the reading.
-# ruff: noqa: PTH110, PTH116, PTH119, PTH123
+# ruff: noqa: PTH110, PTH119
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from jaxpert.project import switches
 from jaxpert.project.resolver import is_inside
 from jaxpert.project.switches import Switches
 from jaxpert.syntax.notebook import BadNotebook, read_notebook
-from jaxpert.text.decoding import MAX_NOTEBOOK_BYTES, MAX_SOURCE_BYTES, UnreadableSource, decode_source
+from jaxpert.text.decoding import (
+    MAX_NOTEBOOK_BYTES,
+    MAX_SOURCE_BYTES,
+    UnreadableSource,
+    decode_source,
+    read_regular_file,
+)
 
 NAME_MARKERS = ("checkpoint_name", "_these_names", "names_but_these", "TheseNames", "NamesBut")
 """A text with none of these neither tags a value nor asks for a name."""
@@ -99,11 +105,8 @@ class ProjectIndex:
         is_notebook = path.endswith(".ipynb")
         limit = MAX_NOTEBOOK_BYTES if is_notebook else MAX_SOURCE_BYTES
         try:
-            if os.stat(path).st_size > limit:
-                return
-            with open(path, "rb") as file:
-                data = file.read()
-        except (OSError, ValueError):
+            data = read_regular_file(path, limit)
+        except UnreadableSource:
             return
         about_names = any(marker in data for marker in _NAME_BYTES)
         sets = Switches()

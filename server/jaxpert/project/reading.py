@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from pathlib import Path
 
 from packaging.version import Version
+
+from jaxpert.text.decoding import UnreadableSource, read_regular_file
 
 _log = logging.getLogger("jaxpert")
 
@@ -21,16 +22,11 @@ LARGEST = 32 * 1024 * 1024
 def read_text(path: Path) -> str | None:
     """The text of a regular file of sensible size; None, with a line in the log unless it is just not there."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe or device could block us for ever
-            skip(path, "not a regular file")
-        elif status.st_size > LARGEST:
-            skip(path, f"larger than {LARGEST:,} bytes")
-        else:
-            return path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: symlink loops in Python 3.10 to 3.12
+        return read_regular_file(path, LARGEST).decode("utf-8-sig")
+    except UnreadableSource as error:
+        if not isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            skip(path, error.reason)
+    except UnicodeDecodeError as error:
         skip(path, error)
     return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _ENVIRONMENT_MARKERS = (".venv", "venv", "uv.lock", "requirements.txt")
@@ -144,5 +145,10 @@ def is_inside(path: str, folder: str) -> bool:
 
 def is_too_wide(folder: str) -> bool:
     """Whether ``folder`` is the home folder or contains it, or is the root of a file system."""
-    home = os.path.abspath(os.path.expanduser("~"))
+    return _is_too_wide(folder, os.path.expanduser("~"))
+
+
+@lru_cache(maxsize=4096)
+def _is_too_wide(folder: str, home: str) -> bool:
+    home = os.path.abspath(home)
     return folder == home or is_inside(home, folder) or os.path.dirname(folder) == folder

@@ -28,6 +28,7 @@ class BindingKind(enum.Enum):
     CLASS = enum.auto()
     PARAMETER = enum.auto()
     LOOP = enum.auto()  # for name in value
+    ELSEWHERE = enum.auto()  # by a function that declares the name global or nonlocal: nobody knows when
     OTHER = enum.auto()  # with, except, match, del, type parameter: a value we do not follow
 
 
@@ -355,6 +356,8 @@ class _Walk:
         detail: tuple[object, ...] = (),
     ) -> None:
         target = self.declared.get((id(scope), name), scope) if self.declared else scope
+        if target is not scope:
+            kind = BindingKind.ELSEWHERE
         sink = self.tree.contribution if target is self.top else target.bindings
         binding = Binding(name, kind, node, target, block, value, detail)
         if kind is BindingKind.FROM_IMPORT or (kind is BindingKind.ASSIGN and isinstance(value, _ALIASES)):

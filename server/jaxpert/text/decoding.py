@@ -74,6 +74,15 @@ def read_source(path: Path, limit: int = MAX_SOURCE_BYTES) -> SourceText:
         UnreadableSource: no such file, no permission, a folder or device, more than ``limit`` bytes, binary, or
             bytes that are not in the encoding that the file claims.
     """
+    return decode_source(read_regular_file(path, limit), path)
+
+
+def read_regular_file(path: str | Path, limit: int) -> bytes:
+    """The content of the file at ``path``. Never waits, and never holds more than ``limit`` bytes and one.
+
+    Raises:
+        UnreadableSource: no such file, no permission, a folder, pipe or device, or more than ``limit`` bytes.
+    """
     try:
         # O_NONBLOCK: opening a named pipe must not wait for somebody to write to it.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -83,12 +92,12 @@ def read_source(path: Path, limit: int = MAX_SOURCE_BYTES) -> SourceText:
                 raise UnreadableSource(path, _what_it_is(status.st_mode))
             data = file.read(limit + 1)
     except OSError as error:
-        raise UnreadableSource(path, _os_reason(path, error)) from error
+        raise UnreadableSource(path, _os_reason(Path(path), error)) from error
     except ValueError as error:  # a null character in the path
         raise UnreadableSource(path, "not a possible path") from error
     if len(data) > limit:
         raise UnreadableSource(path, f"larger than {limit // (1024 * 1024)} MB: not read")
-    return decode_source(data, path)
+    return data
 
 
 def decode_source(data: bytes, path: str | Path = "<stdin>") -> SourceText:

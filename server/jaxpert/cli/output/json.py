@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from jaxpert.cli.report import FileReport, PlacedEdit, PlacedFinding, PlacedFix, Run
@@ -21,7 +22,7 @@ def _finding(file: FileReport, finding: PlacedFinding) -> dict[str, Any]:
         "name": finding.name,
         "severity": finding.severity.value,
         "message": finding.message,
-        "filename": str(file.path.absolute()),
+        "filename": os.path.abspath(file.path),  # noqa: PTH100 (takes out "..", unlike pathlib)
         "location": _location(finding.range.start),
         "end_location": _location(finding.range.end),
         "cell": finding.cell,

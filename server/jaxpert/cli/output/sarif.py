@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -138,7 +139,7 @@ def _replacement(placed: PlacedEdit) -> dict[str, Any]:
 
 
 def _artifact(path: Path) -> dict[str, str]:
-    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    return {"uri": path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))}
 
 
 def _fingerprint(file: FileReport, finding: PlacedFinding, seen: Counter[str]) -> str:

@@ -1,0 +1,44 @@
+"""What all commands that print have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from typing import Any
+
+import click
+
+
+class PrintingCommand(click.Command):
+    """A command for whose output somebody waits: where it cannot be written, that is said, with exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command and see its output off."""
+        # A process that is started with a closed stream has None in its place.
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (open to the end)
+        if sys.stdout is None:
+            click.echo("jaxpert: standard output is closed", err=True)
+            ctx.exit(2)
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except OSError as error:
+            # Errors about a file bear its name. A reader that had enough is left to click, which ends quietly.
+            if error.filename is not None or error.errno in (errno.EPIPE, errno.ENOENT):
+                raise
+            click.echo(f"jaxpert: standard output: {error.strerror or error}", err=True)
+            _discard_output()
+            ctx.exit(2)
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError, ValueError):  # no real file, as in tests
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
