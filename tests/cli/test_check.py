@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jaxpert.engine.analyze import analyze
 from tests.cli.conftest import Run, write
 from tests.cli.samples import CALLED, FALLS_THROUGH, MISSPELT
 
@@ -181,6 +183,39 @@ def test_statistics(run: Run) -> None:
     assert "2  JXP202" in result.stderr
 
 
+def test_a_rule_that_crashed_is_not_passed_over(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.py", FALLS_THROUGH)
+    monkeypatch.setattr(
+        "jaxpert.cli.checking.analyze", lambda snapshot: replace(analyze(snapshot), crashed=("policy-called",))
+    )
+    result = run("--exit-zero")
+    assert result.exit_code == 2
+    assert result.stderr == "jaxpert: a.py: internal error in rule policy-called: not fully checked\n"
+    assert "JXP202" in result.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+@pytest.mark.parametrize(
+    ("streams", "said"),
+    [
+        ("check a.py >/dev/full", "standard output: No space left on device"),
+        ("check a.py --output-format json >/dev/full", "standard output: No space left on device"),
+        ("rules >/dev/full", "standard output: No space left on device"),
+        ("check missing.py 2>/dev/full", ""),
+        ("check missing.py 2>&-", ""),
+        ("check a.py >&-", "standard output is closed"),
+        ("check - <&-", "standard input is closed"),
+        ("check - 0>written", "standard input: Bad file descriptor"),
+    ],
+)
+def test_streams_that_cannot_be_used(run: Run, streams: str, said: str) -> None:
+    write("a.py", FALLS_THROUGH)
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m jaxpert {streams}', sys.executable], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (2, f"jaxpert: {said}\n" if said else "")
+
+
 # -- standard input ---------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +224,13 @@ def test_standard_input(run: Run) -> None:
     assert result.exit_code == 1
     assert result.stdout.startswith("pkg/new.py:5:5  error")
     assert not Path("pkg").exists()
+
+
+def test_the_name_of_standard_input_in_json(run: Run) -> None:
+    result = run("-", "--stdin-filename", "pkg/../new.py", "--output-format", "json", stdin=FALLS_THROUGH)
+    assert json.loads(result.stdout)[0]["filename"] == str(Path.cwd() / "new.py")
+    result = run("-", "--stdin-filename", "../x/../new.py", "--output-format", "json", stdin=FALLS_THROUGH)
+    assert json.loads(result.stdout)[0]["filename"] == str(Path.cwd().parent / "new.py")
 
 
 def test_standard_input_fixed_comes_out(run: Run) -> None:
@@ -284,6 +326,7 @@ def test_columns_wrap_even_in_a_pipe(run: Run) -> None:
     write("a.py", FALLS_THROUGH)
     rows = run(COLUMNS="60").stdout.splitlines()[1:-1]
     assert max(map(len, rows)) <= 60
+    assert run(COLUMNS="0").stdout == run().stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only forked workers know the patch")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from jaxpert.cli.writing import written
 from jaxpert.text.decoding import SourceText
 from tests.cli.conftest import Run, write
 from tests.cli.samples import FALLS_THROUGH, MISSPELT, notebook_of
@@ -110,6 +112,60 @@ def test_diff_of_nothing(run: Run) -> None:
 def test_diff_marks_a_missing_line_end(run: Run) -> None:
     write("a.py", FALLS_THROUGH.removesuffix("\n"))
     assert "policy=keep_dots)\n\\ No newline at end of file\n" in run("--diff").stdout
+
+
+def test_an_edit_made_meanwhile_is_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("a.py", FALLS_THROUGH)
+    write("b.py", FALLS_THROUGH)
+    edited = "# mine\n" + FALLS_THROUGH
+
+    def written_after_an_edit(*arguments: Any) -> Any:
+        path.write_text(edited)
+        return written(*arguments)
+
+    monkeypatch.setattr("jaxpert.cli.check.written", written_after_an_edit)
+    result = run("--fix")
+    assert result.exit_code == 2
+    assert result.stderr == "jaxpert: a.py: changed while it was being checked; not fixed\n"
+    assert result.stdout.startswith("a.py:6:5  error")
+    assert "Fixed 1. 1 error left in 1 of 2 files" in result.stdout
+    assert path.read_text() == edited
+    assert "return False" in Path("b.py").read_text()
+
+
+def test_a_file_removed_meanwhile_does_not_come_back(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("a.py", FALLS_THROUGH)
+
+    def written_after_removal(*arguments: Any) -> Any:
+        path.unlink()
+        return written(*arguments)
+
+    monkeypatch.setattr("jaxpert.cli.check.written", written_after_removal)
+    assert run("--fix").exit_code == 2
+    assert not path.exists()
+
+
+def test_nothing_is_fixed_under_a_broken_configuration(run: Run) -> None:
+    path = write("sub/a.py", FALLS_THROUGH)
+    write("sub/jaxpert.toml", "ignore = 3\n")
+    result = run("--fix")
+    assert result.exit_code == 2
+    assert "JXP202" in result.stdout
+    assert path.read_text() == FALLS_THROUGH
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(run: Run) -> None:
+    target = write("outside/a.py", FALLS_THROUGH)
+    inner = write("folder/real.py", FALLS_THROUGH)
+    for name, to in (("out.py", target), ("in.py", inner)):
+        (Path("folder") / name).symlink_to(to.resolve())
+    result = run("--fix", "folder")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("jaxpert: folder/out.py: not fixed: a link that leads out of what was named")
+    assert target.read_text() == FALLS_THROUGH
+    assert "return False" in inner.read_text()
+    assert run("--fix", "folder", "outside").exit_code == 0
+    assert "return False" in target.read_text()
 
 
 # -- notebooks --------------------------------------------------------------------------------------------------------

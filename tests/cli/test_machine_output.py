@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,9 @@ def test_order_is_that_of_the_run() -> None:
     assert [(Path(it["filename"]).name, it["message"]) for it in json_of(run)] == [
         ("block.py", "m0"), ("block.py", "m1"), ("z.py", "m0"), ("z.py", "m1")
     ]  # fmt: skip
+
+
+def test_sarif_of_a_file_name_that_is_not_utf_8() -> None:
+    run = run_of("x", finding_at(range_at(0, 0, 0, 1)), path=os.fsdecode(b"caf\xe9.py"))
+    place = sarif_of(run)["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "caf%E9.py"

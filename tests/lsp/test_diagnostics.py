@@ -123,7 +123,7 @@ async def test_line_ends_byte_order_marks_and_lone_surrogates(tmp_path: Path) ->
         client.change(uri, 2, ((4, 19, 4, 19), "\r    return False"))
         assert await client.pushed(uri, lambda it: not it["diagnostics"]) == []
         (told,) = await client.pushed(client.open("surrogate.py", POLICY + "s = '\ud800'\n"))
-        assert told["code"] == "syntax-error"
+        assert told["code"] == RULE
         assert client.errors == b""
 
 

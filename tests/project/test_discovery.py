@@ -132,3 +132,18 @@ def test_unreadable_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     finally:
         (tmp_path / "a").chmod(0o755)
     assert "not looked into: permission denied" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_a_gitignore_that_is_no_file(tmp_path: Path, kind: str) -> None:
+    make(tmp_path, ["a.py", "sub/b.py", ".git/HEAD"])
+    for odd in (tmp_path / ".gitignore", tmp_path / "sub" / ".gitignore"):
+        if kind == "pipe":
+            os.mkfifo(odd)
+        elif kind == "device":
+            odd.symlink_to("/dev/zero")
+        else:
+            odd.mkdir()
+    assert found(tmp_path) == ["a.py", "sub/b.py"]
+    assert found(tmp_path, "sub") == ["sub/b.py"]

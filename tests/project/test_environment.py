@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from jaxpert.jaxdb.load import known_versions, newest_known
 from jaxpert.project.environment import detect
+from jaxpert.text.decoding import UnreadableSource, read_regular_file
 
 NEWEST = str(newest_known())
 
@@ -319,13 +320,12 @@ def test_files_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write(tmp_path / "uv.lock", PACKAGE)
     write(tmp_path / "requirements.txt", "jax==0.4.30")
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, limit: int) -> bytes:
         if path.name == "uv.lock":
-            raise PermissionError(13, "Permission denied", str(path))
-        with path.open("rb") as file:
-            return file.read()
+            raise UnreadableSource(path, "permission denied")
+        return read_regular_file(path, limit)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("jaxpert.project.reading.read_regular_file", refuse)
     assert find(tmp_path) == ("0.4.30", "requirements.txt")
 
 

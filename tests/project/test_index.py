@@ -1,5 +1,6 @@
 """The index of a project: which files are about checkpoint names, and which switches the project sets."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,15 @@ def test_a_folder_with_too_many_files(tmp_path: Path, monkeypatch: pytest.Monkey
 )
 def test_is_test(path: str, root: str, expected: bool) -> None:
     assert is_test(path, root) is expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "device.py").symlink_to("/dev/zero")
+    (tmp_path / "a.py").write_text("checkpoint_name(x, 'a')")
+    names = ("pipe.py", "device.py", "a.py")
+    index = ProjectIndex(str(tmp_path), lambda: [str(tmp_path / name) for name in names])
+    index.finish()
+    index.update(str(tmp_path / "pipe.py"))
+    assert index.files_about_names() == [str(tmp_path / "a.py")]

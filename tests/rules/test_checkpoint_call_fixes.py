@@ -21,7 +21,9 @@ FIXES = {
     G: UNSAFE,
     G + "g(1., 0.5)": UNSAFE,
     G + "g(1., n)": UNSAFE,
-    G + "jax.jit(g)(1., 2)": UNSAFE,
+    G + "jax.jit(g)(1., 2)": None,  # jit passes tracers
+    G + "jax.jit(g, static_argnums=1)(1., 2)": UNSAFE,
+    G + "jax.lax.cond(True, g, g, 1., 2)": None,
     G + "g(1., jnp.ones(3))": None,
     G + "g(1., n=2)": None,
     "g = jax.checkpoint(lambda x, n=1: x if n > 1 else -x)\ng(1.)\ng(1., 2)": None,

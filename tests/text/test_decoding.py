@@ -69,10 +69,12 @@ def test_files_that_are_no_files(tmp_path: Path) -> None:
         "missing.py": "no such file",
         ".": "a folder",
         "nul\0.py": "not a possible path",
+        "x" * 10_000: "file name too long",
     }
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.py")
-        expected["pipe.py"] = "not a regular file"
+        (tmp_path / "device.py").symlink_to("/dev/zero")
+        expected |= dict.fromkeys(("pipe.py", "device.py", "/dev/zero"), "not a regular file")
     for name, reason in expected.items():
         with pytest.raises(UnreadableSource, match=reason):
             read_source(tmp_path / name, limit=10)

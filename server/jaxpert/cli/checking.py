@@ -175,7 +175,7 @@ class _Checker:
                 if change is not None and content is None and not self._is_meant(path):
                     raise UnwritableFix("not fixed: a link that leads out of what was named; name the file itself")
             except UnwritableFix as refusal:
-                failure = str(refusal)
+                change, failure = None, str(refusal)
                 if content is None:
                     self._workspace.close(path)
                 else:
@@ -235,6 +235,7 @@ def _without_automatic_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # what is left is not worth a look
         gc.enable()
 
 

@@ -31,7 +31,8 @@ class PrintingCommand(click.Command):
             # Errors about a file bear its name. A reader that had enough is left to click, which ends quietly.
             if error.filename is not None or error.errno in (errno.EPIPE, errno.ENOENT):
                 raise
-            click.echo(f"jaxpert: standard output: {error.strerror or error}", err=True)
+            with contextlib.suppress(OSError):  # it may be standard error that cannot be written
+                click.echo(f"jaxpert: standard output: {error.strerror or error}", err=True)
             _discard_output()
             ctx.exit(2)
 
@@ -39,6 +40,9 @@ class PrintingCommand(click.Command):
 def _discard_output() -> None:
     """Send what is still buffered nowhere, so that the interpreter does not try again at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    with contextlib.suppress(OSError, ValueError):  # no real file, as in tests
-        os.dup2(nowhere, sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -78,7 +78,10 @@ class _Search:
     def statement(self, statement: ast.stmt, place: Place) -> Iterator[Conversion]:
         if isinstance(statement, ast.Match):
             yield from self.match(statement, place)
+        truth = self.constant(statement.test, place) if isinstance(statement, (ast.If, ast.While)) else None
         for field, part in ast.iter_fields(statement):
+            if (field == "body" and truth is False) or (field == "orelse" and truth is True):
+                continue  # never runs
             if field == "test":
                 yield from self.test(part, type(statement).__name__.lower(), place)
                 continue
@@ -91,6 +94,18 @@ class _Search:
                     yield from self.suite(inner.body, place.scope)
                 elif isinstance(inner, ast.withitem):
                     yield from self.expression(inner.context_expr, place)
+
+    def constant(self, test: ast.expr, place: Place) -> bool | None:
+        """What a condition is in every run: a constant, or ``TYPE_CHECKING``; None for all others."""
+        if isinstance(test, ast.Constant):
+            return bool(test.value)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.constant(test.operand, place)
+            return None if inner is None else not inner
+        if getattr(test, "id", getattr(test, "attr", "")) != "TYPE_CHECKING":
+            return None
+        value = self.model.evaluate(test, place.scope, place.block)
+        return False if isinstance(value, Symbol) and value.path == "typing.TYPE_CHECKING" else None
 
     def match(self, statement: ast.Match, place: Place) -> Iterator[Conversion]:
         """``case 1:`` compares; ``case None:`` and ``case True:`` ask for identity, which is fine."""

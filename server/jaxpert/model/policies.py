@@ -11,7 +11,18 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of
-from jaxpert.model.values import PRIMITIVE_PARAMETERS, Def, Frame, Instance, Partial, Symbol, Typed, Value
+from jaxpert.model.values import (
+    PRIMITIVE_PARAMETERS,
+    CallResult,
+    ClassValue,
+    Def,
+    Frame,
+    Instance,
+    Partial,
+    Symbol,
+    Typed,
+    Value,
+)
 from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:
@@ -128,7 +139,16 @@ def _policy_tables_in(model: FileModel, tree: TreeIndex) -> list[tuple[Site, lis
 
 
 def custom_policies(model: FileModel) -> tuple[CustomPolicy, ...]:
-    """Every function used as a policy in this file, with all its uses."""
+    """Every function used as a policy in this file, with all its uses; those that make policies are none."""
+    return tuple(policy for policy in _used_functions(model) if not _makes_policies(policy))
+
+
+def policy_makers(model: FileModel) -> tuple[CustomPolicy, ...]:
+    """Every function that makes policies and is used as if it were one, without being called."""
+    return tuple(policy for policy in _used_functions(model) if _makes_policies(policy))
+
+
+def _used_functions(model: FileModel) -> tuple[CustomPolicy, ...]:
     uses: dict[int, list[PolicyUse]] = {}
     functions: dict[int, tuple[Def, int, frozenset[str]]] = {}
     for use in model.policy_uses:
@@ -143,6 +163,24 @@ def custom_policies(model: FileModel) -> tuple[CustomPolicy, ...]:
         CustomPolicy(value, given, names, tuple(uses[key]), value.model or model)
         for key, (value, given, names) in functions.items()
     )
+
+
+def _makes_policies(policy: CustomPolicy) -> bool:
+    """Whether all that the function gives are functions or policies of JAX, and it cannot be asked itself."""
+    arguments = policy.value.function.node.args
+    if policy.primitive is not None and arguments.vararg is not None and arguments.kwarg is not None:
+        return False  # a policy that forgets to call another
+    made = results(policy)
+    return bool(made) and falls_after(policy) is None and all(_is_policy(policy.model, one.value) for one in made)
+
+
+def _is_policy(model: FileModel, value: Value) -> bool:
+    while isinstance(value, Partial):
+        value = value.target
+    path = value.path if isinstance(value, (Symbol, CallResult)) else ""
+    api = model.db.api(path) if path else None
+    kind = ApiKind.POLICY_FACTORY if isinstance(value, CallResult) else ApiKind.POLICY
+    return isinstance(value, Def) or (api is not None and api.kind is kind)
 
 
 def callable_behind(model: FileModel, value: Value) -> tuple[Def, int, frozenset[str]] | None:
@@ -163,6 +201,17 @@ def callable_behind(model: FileModel, value: Value) -> tuple[Def, int, frozenset
         evaluator = (value.model or model).evaluator
         value = replace(value, frame=frame_of(evaluator, value, args, keywords, more=True))
     return value, len(args) + (1 if value.bound else 0), frozenset(keywords)
+
+
+def policy_classes(model: FileModel) -> Iterator[tuple[PolicyUse, ClassValue]]:
+    """Classes, whose objects can be called, that are given as policies themselves."""
+    for use in model.policy_uses:
+        for option in use.value.options():
+            if not isinstance(option, ClassValue) or option.node.keywords or option.node.bases:
+                continue
+            members = option.scope.bindings
+            if "__call__" in members and "__new__" not in members:
+                yield use, option
 
 
 def results(policy: CustomPolicy) -> list[Result]:

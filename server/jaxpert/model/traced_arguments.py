@@ -20,7 +20,7 @@ from jaxpert.model.transforms import (
     traces_only_arrays,
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
-from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
+from jaxpert.model.wrapped_calls import Passing, handed_over, passed, wrapped_calls
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class TracedArgument:
         annotation: "flag" (bool or int), "number", "array", "optional" or "".
         always_by_position: whether every visible call passes it by position, or the wrapper sees to that.
         called_directly: whether no other transformation and no ``functools.partial`` stands in between.
+        passed_by: the transformation that passes a tracer, so that ``static_argnums`` does not help; "" when none does.
     """
 
     name: str
@@ -65,6 +66,7 @@ class TracedArgument:
     annotation: str
     always_by_position: bool
     called_directly: bool
+    passed_by: str = ""
 
     @property
     def is_flag(self) -> bool:
@@ -94,6 +96,7 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
         return {}
     if any(index and marked(checkpoint.api, known, index) is None for index in indices):
         return {}
+    passers = {name: by for by, names in handed_over(model, checkpoint) for name in names}
     calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
     fills = fills_defaults(checkpoint) is True
     looked_at, asked_for_none = _questions(known.function)
@@ -101,7 +104,7 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     for name in (*known.names, *known.keyword_only):
         given = [one.arguments[name] for _, one in calls if name in one.arguments]
         left_out = name in known.defaults and not given and not fills
-        if name == known.receiver or name in static or name in looked_at or left_out:
+        if name == known.receiver or (name in static and name not in passers) or name in looked_at or left_out:
             continue
         kinds = {kind for passing in given for kind in _kinds_passed(model, passing)}
         if fills and name in known.defaults and len(given) < max(len(calls), 1):
@@ -121,6 +124,7 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
                 all(fills or (name in one.arguments and not one.arguments[name].keyword) for _, one in calls)
                 and not any(one.opened for _, one in calls),
                 not any(call.transformed or call.is_partial for call, _ in calls),
+                passers.get(name, ""),
             )
     return found
 
@@ -138,7 +142,8 @@ def converted_arguments(model: FileModel, checkpoint: Checkpoint) -> list[Conver
     if known is None:
         return []
     calls = "".join(f" {id(call.site.node)}" for call in wrapped_calls(model, checkpoint))
-    key = f"converted {id(checkpoint.node)} {id(known.function.function)}{calls}"
+    passers = "".join(f" {by}:{','.join(names)}" for by, names in handed_over(model, checkpoint))
+    key = f"converted {id(checkpoint.node)} {id(known.function.function)}{calls} by{passers}"
 
     def convert(_: TreeIndex) -> list[Converted]:
         model.evaluator.entered.append(known.function.function.block.tree)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import bind, callees_in
-from jaxpert.model.transforms import Checkpoint, Parameters, call_site
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Symbol, Value
+from jaxpert.jaxdb.schema import Api, ApiKind
+from jaxpert.model.calls import ApiCall, bind, callees_in
+from jaxpert.model.transforms import Checkpoint, Parameters, call_site, parameters
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Sequence, Symbol, Value
 from jaxpert.syntax.scopes import CallSite, TreeIndex
 
 if TYPE_CHECKING:
@@ -76,6 +76,77 @@ def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedC
             if reaches(model, checkpoint, option) is not None:
                 own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
                 yield WrappedCall(site, True, skipped=1, own_keywords=own)
+
+
+def handed_over(model: FileModel, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Where the wrapped function is given to a transformation that calls it with tracers.
+
+    Yields:
+        The name of the transformation, and the parameters that it passes. Those with defaults are left out: how many
+        arguments there are is not looked at. Transformations that may pass some arguments as they are do not count:
+        ``jit`` with static arguments, ``vmap`` with ``in_axes``, and ``grad`` for all arguments but the first.
+    """
+    known = parameters(model, checkpoint)
+    if known is None:
+        return
+    needed = [name for name in known.names if name not in {known.receiver} | known.defaults.keys()]
+    for api in _bare_decorators_above(model, checkpoint):
+        yield api.name, tuple(needed)
+    for call in model.calls:
+        count = _traced_count(call)
+        if count == 0:
+            continue
+        for function in _functions_of(call):
+            given, names = 0, set[str]()
+            while isinstance(function, Partial) and not function.open:
+                given += len(function.args)
+                names |= set(function.keywords)
+                function = function.target
+            found = reaches(model, checkpoint, function)
+            if found is None:
+                continue
+            counted = known.receiver and known.names[:1] == (known.receiver,)
+            passed_on = known.names[given + (1 if counted and found[0] else 0) :][:count]
+            yield call.api.name, tuple(name for name in passed_on if name in needed and name not in names)
+
+
+def _bare_decorators_above(model: FileModel, checkpoint: Checkpoint) -> Iterator[Api]:
+    """``@jax.jit`` and ``@jax.vmap`` without options above the checkpoint's decorator."""
+    target, node = checkpoint.target, checkpoint.node
+    decorators = getattr(target.function.node, "decorator_list", []) if isinstance(target, Def) else []
+    if not isinstance(target, Def) or not checkpoint.by_decorator or node not in decorators:
+        return
+    for decorator in decorators[: decorators.index(node)]:
+        for option in model.evaluate(decorator, target.function.scope, target.function.block).options():
+            api = model.db.api(option.path) if isinstance(option, Symbol) else None
+            if api is None or api.library != "jax" or "applies" in api.traits:
+                continue
+            if {"compiles", "maps"} & api.traits:
+                yield api
+
+
+def _functions_of(call: ApiCall) -> Iterator[Value]:
+    for role in ("fun", "second_fun"):
+        argument = call.role(role)
+        if argument is not None:
+            yield from argument.value.options()
+    branches = call.role("funs")
+    value = branches.value if branches is not None else None
+    if isinstance(value, Sequence):
+        for item in value.items:
+            yield from item.options()
+
+
+def _traced_count(call: ApiCall) -> int | None:
+    """How many leading arguments a transformation passes as tracers; None for all of them."""
+    traits, given = call.api.traits, call.arguments.keys()
+    if call.api.kind is not ApiKind.TRANSFORM or call.api.library != "jax" or call.is_partial or call.opened:
+        return 0  # those of Equinox leave what is no array as it is
+    if "applies" in traits:
+        return None if {"control_flow", "differentiates"} & traits else 0
+    if {"compiles", "maps"} & traits:
+        return 0 if given & {"static_argnums", "static_argnames", "in_axes", "static_broadcasted_argnums"} else None
+    return 1 if "differentiates" in traits and "argnums" not in given else 0
 
 
 _Sites = list[tuple[CallSite, Value]]

@@ -145,10 +145,10 @@ def is_inside(path: str, folder: str) -> bool:
 
 def is_too_wide(folder: str) -> bool:
     """Whether ``folder`` is the home folder or contains it, or is the root of a file system."""
-    return _is_too_wide(folder, os.path.expanduser("~"))
+    return _is_too_wide(folder, os.environ.get("HOME"))
 
 
 @lru_cache(maxsize=4096)
-def _is_too_wide(folder: str, home: str) -> bool:
-    home = os.path.abspath(home)
+def _is_too_wide(folder: str, variable: str | None) -> bool:
+    home = os.path.abspath(os.path.expanduser("~"))  # which depends on the variable
     return folder == home or is_inside(home, folder) or os.path.dirname(folder) == folder

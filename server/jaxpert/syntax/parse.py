@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -11,6 +13,10 @@ from jaxpert.text.lines import Range, range_at, split_lines
 
 MAX_LINES = 60_000
 """Longer files are not analysed: nothing written by hand is that long."""
+
+_NEWEST_GRAMMAR = (3, 14)
+_REFUSED_WHEN_OLD = ("invalid syntax", "expected ", "f-string", "multiple exception types must be parenthesized")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,24 @@ def parse(text: str) -> ast.Module | SyntaxProblem:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            # CPython refuses lone surrogates anywhere; U+FFFD takes as many bytes, so that columns stay.
+            return ast.parse(_SURROGATE.sub("\ufffd", text))
     except SyntaxError as error:
-        return SyntaxProblem(error.msg or "invalid syntax", _range_of(error, text))
+        return SyntaxProblem(_message_of(error), _range_of(error, text))
     except (RecursionError, MemoryError):
         return SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), total=True)
     except ValueError as error:  # a null character
         return SyntaxProblem(str(error), range_at(0, 0, 0, 0), total=True)
+
+
+def _message_of(error: SyntaxError) -> str:
+    """CPython's message; it says so where the text may be right for a newer Python than the one that reads it."""
+    message = error.msg or "invalid syntax"
+    is_plain = type(error) is SyntaxError and message.startswith(_REFUSED_WHEN_OLD)
+    if not is_plain or sys.version_info >= _NEWEST_GRAMMAR:
+        return message
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"{message} (read with the grammar of Python {version}; newer syntax needs a newer Python for jaxpert)"
 
 
 def _range_of(error: SyntaxError, text: str) -> Range:

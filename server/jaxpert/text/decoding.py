@@ -92,7 +92,7 @@ def read_regular_file(path: str | Path, limit: int) -> bytes:
                 raise UnreadableSource(path, _what_it_is(status.st_mode))
             data = file.read(limit + 1)
     except OSError as error:
-        raise UnreadableSource(path, _os_reason(Path(path), error)) from error
+        raise UnreadableSource(path, _os_reason(path, error)) from error
     except ValueError as error:  # a null character in the path
         raise UnreadableSource(path, "not a possible path") from error
     if len(data) > limit:
@@ -186,13 +186,17 @@ def _what_it_is(mode: int) -> str:
     return "a folder" if stat.S_ISDIR(mode) else "not a regular file"
 
 
-def _os_reason(path: Path, error: OSError) -> str:
+def _os_reason(path: str | Path, error: OSError) -> str:
+    # pathlib's tests of a path raise when it is too long.
     if isinstance(error, FileNotFoundError):
-        return "a broken symbolic link" if path.is_symlink() else "no such file"
-    if isinstance(error, IsADirectoryError) or path.is_dir():  # Windows answers a folder with "permission denied"
+        return "a broken symbolic link" if os.path.islink(path) else "no such file"  # noqa: PTH114
+    # Windows answers a folder with "permission denied".
+    if isinstance(error, IsADirectoryError) or os.path.isdir(path):  # noqa: PTH112
         return "a folder"
     if isinstance(error, PermissionError):
         return "permission denied"
+    if error.errno == errno.ENXIO:  # a socket
+        return "not a regular file"
     if error.errno == errno.ELOOP:
         return "a symbolic link that leads to itself"
     return (error.strerror or str(error)).lower()

@@ -92,10 +92,11 @@ def check(model: FileModel) -> Iterator[Finding]:
     for place in _places(model):
         exception, text, exceptions = _raised(model, place.conversion)
         function = place.known.display
+        tracer = _passer(place) or place.checkpoint.api.name
         yield Finding(
             NAME,
             place.range,
-            f"{_problem(place)}, which `{place.checkpoint.api.name}` traces: JAX raises when `{function}` is called; "
+            f"{_problem(place)}, which `{tracer}` traces: JAX raises when `{function}` is called; "
             f"{_cure(model, place)}",
             Severity.ERROR,
             raises(model, f"when `{function}` is called", exception, text),
@@ -130,6 +131,11 @@ def _problem(place: _Place) -> str:
     return f"`{shown}` asks for the value of {names}"
 
 
+def _passer(place: _Place) -> str:
+    """The transformation that passes a tracer from outside; "" when there is none."""
+    return next((by for name in sorted(place.conversion.traced.names) if (by := place.arguments[name].passed_by)), "")
+
+
 def _cure(model: FileModel, place: _Place) -> str:
     name, index = _static_candidate(place)
     where = place.conversion.where
@@ -141,6 +147,15 @@ def _cure(model: FileModel, place: _Place) -> str:
     arrays = arrays or "keep it an array"
     if "static_argnums" not in place.checkpoint.api.roles:
         return arrays
+    if passer := _passer(place):
+        return f"{arrays} (`{passer}` passes tracers: `static_argnums` does not help)"
+    if name and index is None:
+        if model.target.remat3 and "static_argnames" in place.checkpoint.api.roles:
+            return f'mark `{name}` with `static_argnames=("{name}",)` if it is a plain Python value, or {arrays}'
+        return (
+            f"an argument that can only be passed by keyword cannot be static: {arrays}, "
+            f"or bind `{name}` with `functools.partial` before wrapping"
+        )
     if not name:
         return f"{arrays} (`static_argnums` helps only where a plain Python value is passed)"
     cure = f"mark `{name}` with `static_argnums=({index},)` if it is a plain Python value"
@@ -155,6 +170,8 @@ def _static_candidate(place: _Place) -> tuple[str, int | None]:
     if len(traced.names) != 1 or traced.needs_array or "static_argnums" not in api.roles:
         return "", None
     argument = place.arguments[next(iter(traced.names))]
+    if argument.passed_by:
+        return "", None
     is_array = argument.is_array or argument.name in place.used_as_arrays
     is_alone = len(place.arguments) == 1 and not place.known.takes_more  # nothing would be left to trace
     return ("", None) if is_array or is_alone else (argument.name, argument.index)

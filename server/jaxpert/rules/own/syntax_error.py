@@ -12,7 +12,8 @@ than none.
 
 ## In which versions
 
-Independent of JAX. The grammar is that of the Python that runs jaxpert.
+Independent of JAX. The grammar is that of the Python that runs jaxpert: newer syntax does not parse, and the message
+says which grammar was used.
 
 ## What to write instead
 

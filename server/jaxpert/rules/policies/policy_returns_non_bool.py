@@ -3,7 +3,8 @@
 ## What it finds
 
 A policy one of whose results is an int, a string, `None` written out, a tuple, list or set, a NumPy or JAX bool,
-an array, a generator or coroutine, or a call of `Saveable` or `Recompute`, which are objects and not classes.
+an array, a generator or coroutine, or a call of `Saveable` or `Recompute`, which are objects and not classes. Also a
+function that makes policies, or a class of policies, given as the policy without being called.
 
 ## Why it matters
 
@@ -42,9 +43,9 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import CustomPolicy, Result, results
+from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, policy_classes, policy_makers, results
 from jaxpert.model.speech import bad_policy_result, raises
-from jaxpert.model.values import CallResult, Def, EnumMember, Literal, Sequence, Table, Typed, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, EnumMember, Literal, Sequence, Table, Typed, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
 NAME = "policy-returns-non-bool"
@@ -107,6 +108,11 @@ def check(model: FileModel) -> Iterator[Finding]:
                 if isinstance(result.node, ast.BoolOp):  # `a and b` gives a or b, not True or False
                     advice = "wrap it in `bool(…)`"
                 yield from _report(model, policy, result, shown, printed, advice)
+    for maker in policy_makers(model):
+        for use in maker.uses:
+            yield from _not_called(model, maker.value, maker.model, maker.name, use)
+    for use, cls in policy_classes(model):
+        yield from _not_called(model, cls, cls.model or model, cls.node.name, use)
 
 
 def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
@@ -184,6 +190,44 @@ def _report(
         severity,
         consequence,
         tuple(_related(model, policy, result, here)),
+        exceptions=exceptions,
+    )
+
+
+def _not_called(
+    model: FileModel, maker: Def | ClassValue, owner: FileModel, name: str, use: PolicyUse
+) -> Iterator[Finding]:
+    """A function that makes policies, or a class of them: JAX cannot call it so, or gets no decision."""
+    where = model.range_of(use.argument.node)
+    if where is None:
+        return
+    node = maker.node if isinstance(maker, ClassValue) else maker.function.node
+    is_lambda = isinstance(node, ast.Lambda)
+    takes_keywords = not isinstance(node, ast.ClassDef) and node.args.kwarg is not None
+    printed = "<function …> of type <class 'function'>"
+    consequence, severity, exceptions = bad_policy_result(model, printed, unmatched=True)
+    if severity is Severity.ERROR and not takes_keywords:
+        called = "<lambda>" if is_lambda else name.rpartition(".")[2]
+        text = f"{called}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
+        if isinstance(node, ast.ClassDef):
+            text = f"{called}() takes no arguments, or not these"
+        consequence = raises(model, "when this is differentiated", "TypeError", text)
+        exceptions = ("TypeError",)
+    definition = owner.range_of(node)
+    related = (
+        (Related(definition, f"`{name}` is defined here", "" if owner is model else owner.path),)
+        if definition is not None and not is_lambda
+        else ()
+    )
+    subject, call = ("this lambda", "call it") if is_lambda else (f"`{name}`", f"call it: `{name}(…)`")
+    what = "is a class of policies" if isinstance(node, ast.ClassDef) else "makes a policy"
+    yield Finding(
+        NAME,
+        where,
+        f"{subject} {what} and is none itself: JAX calls it with a primitive and raises at the first `grad`; {call}",
+        severity,
+        consequence,
+        related,
         exceptions=exceptions,
     )
 
