@@ -13,6 +13,9 @@ from statistics import median
 from tests.bench.client import Client
 
 TYPED = "total = jnp.sum(jnp.ones((4, 4)))  # so many"
+MISTAKE = "\nimport jax\n\nodd = jax.checkpoint(print, policy=jax.checkpoint_policies.nothing_saveable())\n"
+"""Stands at the end of the file, so that there is a finding that can be kept or lost."""
+
 PAUSE = 0.05
 """Seconds between two keystrokes: a fast typist."""
 
@@ -48,7 +51,7 @@ class Figures:
 
 async def play(command: Sequence[str], file: Path, figures: Figures, edits: int = 40) -> None:
     """Run one session and add what was measured to ``figures``."""
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8") + MISTAKE
     lines = text.split("\n")
     uri = file.resolve().as_uri()
     client = await Client.start(command, file.resolve().parent)

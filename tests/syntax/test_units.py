@@ -108,13 +108,17 @@ def test_a_broken_unit_keeps_its_last_tree_outside_the_edited_lines() -> None:
     assert_same(source, source.text)
 
 
-def test_environment_changes_with_module_names_and_not_with_bodies() -> None:
-    source = SourceFile(SAMPLE)
-    start = source.environment
-    source.edit(range_at(6, 13, 6, 14), "2")
-    assert source.environment == start
-    source.edit(range_at(2, 16, 2, 26), "jit")
-    assert source.environment != start
+def test_facts_are_forgotten_where_what_changed_is_mentioned() -> None:
+    source = SourceFile("import jax\na = 1\nb = a\ndef f():\n    return b\ndef g():\n    return 2\n")
+    for tree in source.trees():
+        tree.facts["kept"] = True
+    source.edit(range_at(1, 4, 1, 5), "3")
+    assert ["kept" in tree.facts for tree in source.trees()] == [True, False, False, False, True]
+    environment = source.environment
+    source.edit(range_at(6, 11, 6, 12), "4")
+    assert source.environment == environment
+    source.edit(range_at(0, 7, 0, 10), "os")
+    assert source.environment != environment
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,8 @@ class Evaluator:
     def binding(self, binding: Binding, frame: Frame | None = None) -> Value:
         """What one binding gives its name."""
         kind = binding.kind
+        if binding.value is not None and binding.scope.kind in ("module", "class"):
+            self.entered.append(binding.block.tree)  # the value's nodes are others once that tree is parsed again
         if kind is BindingKind.ASSIGN and binding.value is not None:
             return self.evaluate(binding.value, binding.scope, binding.block, frame)
         if kind is BindingKind.IMPORT:

@@ -147,13 +147,25 @@ def converted_arguments(model: FileModel, checkpoint: Checkpoint) -> list[Conver
 
     def convert(_: TreeIndex) -> list[Converted]:
         model.evaluator.entered.append(known.function.function.block.tree)
+        anything = dict.fromkeys((*known.names, *known.keyword_only), Level.ARRAY)
+        if not _conversions(model, known.function, anything):  # then what the calls pass need not be looked into
+            return []
         arguments = traced_arguments(model, checkpoint)
         levels = {name: argument.level for name, argument in arguments.items()}
-        found = tuple(conversions(Body(known.function.model or model, known.function, levels))) if levels else ()
+        found = _conversions(model, known.function, levels) if levels else []
         arrays = frozenset(name for one in found if one.traced.needs_array for name in one.traced.names)
         return [(known, arguments, conversion, arrays) for conversion in found]
 
     return model.tree_fact(checkpoint.site.block.tree, key, convert)
+
+
+def _conversions(model: FileModel, function: Def, levels: dict[str, Level]) -> list[Conversion]:
+    """What the function asks of parameters traced at ``levels``; remembered while the function stays as it is."""
+    owner = function.model or model
+    if function.frame:
+        return list(conversions(Body(owner, function, levels)))
+    key = f"conversions {id(function.function)} {sorted((name, level.name) for name, level in levels.items())}"
+    return owner.tree_fact(function.function.block.tree, key, lambda _: list(conversions(Body(owner, function, levels))))
 
 
 def _level(checkpoint: Checkpoint, kinds: set[str], annotation: str, asked_for_none: bool) -> Level:

@@ -177,6 +177,7 @@ class TreeIndex:
         "top",
         "virtual_base",
         "virtual_length",
+        "words",
     )
 
     def __init__(self, top: Scope) -> None:
@@ -198,7 +199,25 @@ class TreeIndex:
         self.virtual_length = 0
         self.line_map: list[int | None] | None = None
         self.facts: dict[str, object] = {}
+        self.words: frozenset[str] | None = None
 
+
+    def mentions(self) -> frozenset[str]:
+        """Every name in the tree, and every attribute as ``.name``; identifiers in strings count as both."""
+        if self.words is None:
+            found: set[str] = set()
+            for statement in self.statements:
+                for node in ast.walk(statement):
+                    if isinstance(node, ast.Name):
+                        found.add(node.id)
+                    elif isinstance(node, ast.Attribute):
+                        found.add(f".{node.attr}")
+                    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+                        found.update((node.value, f".{node.value}"))
+            if not isinstance(self.top.node, ast.ClassDef) or not self.functions:  # code of a class body sees its names
+                found |= {f".{name}" for name in found if name[0] != "."}
+            self.words = frozenset(found)
+        return self.words
 
     def dismantle(self) -> None:
         """Free the tree at once: cut the references that go round in circles. Nothing may use it any more."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxpert.syntax.changes import changes
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
@@ -55,7 +55,7 @@ class SourceFile:
         units: in order; together they cover every line.
         module: the module scope.
         problem: what the last full parse said, if it failed.
-        environment: changes whenever imports, assignments or definitions at module or class level change.
+        environment: changes whenever so much changes at module or class level that every fact may be another one.
     """
 
     def __init__(self, text: str) -> None:
@@ -464,14 +464,29 @@ class SourceFile:
         made = self._parse_region(first, end, class_scope)
         if made is None:
             return False
-        if _outline(touched) != _outline(made):
-            self.environment += 1
+        changed = _outline(touched) ^ _outline(made)
         for unit in touched:
             for tree in unit.trees:
                 tree.alive = False
         self.units[low : high + 1] = made
         self._refresh()
+        self._forget_facts_about(changed)
         return True
+
+    def _forget_facts_about(self, changed: set[tuple[str, str, str]]) -> None:
+        """Drop what trees remember that may rest, directly or through other names, on what changed."""
+        if any(kind in ("CLASS", "STAR_IMPORT", "IMPORT") for _, kind, _ in changed):
+            self.environment += 1  # anything may rest on that
+            return
+        names = {name for name, _, _ in changed}
+        waiting = self.trees() if names else []
+        reached = waiting
+        while reached:
+            reached = [tree for tree in waiting if not names.isdisjoint(tree.mentions())]
+            waiting = [tree for tree in waiting if names.isdisjoint(tree.mentions())]
+            for tree in reached:
+                tree.facts.clear()
+                names |= {name for name, _, _ in _outline_of(tree)}
 
     def _let_stale(self, low: int, high: int, first: int, end: int, grown: int) -> None:
         """Keep the trees of units ``low`` to ``high``, whose lines ``first`` to ``end`` changed, as last good ones."""
@@ -516,23 +531,31 @@ def _first_line(statement: ast.stmt) -> int:
     return min(statement.lineno, decorators[0].lineno) if decorators else statement.lineno
 
 
-def _outline(units: list[Unit]) -> list[tuple[str, str, str]]:
+def _outline(units: list[Unit]) -> set[tuple[str, str, str]]:
     """What ``units`` bind at module and class level and on ``self``, and with what.
 
     While outlines stay equal, an edit can change other units' facts only through the bodies of functions.
     """
-    found: list[tuple[str, str, str]] = []
-    for unit in units:
-        for tree in unit.trees:
-            for bindings in (tree.contribution, *(scope.bindings for scope in tree.classes.values())):
-                for name, known in bindings.items():
-                    found.extend((name, binding.kind.name, _dump(binding)) for binding in known)
-            for statement in tree.block_of:
-                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
-                    found.append((statement.targets[0].attr, "", ast.dump(statement.value)))
-            for name, made in changes(tree).items():
-                found.extend((name, "changed", change.text) for change in made if change.is_seen_elsewhere)
-    return found
+    return {item for unit in units for tree in unit.trees for item in _outline_of(tree)}
+
+
+def _outline_of(tree: TreeIndex) -> Iterator[tuple[str, str, str]]:
+    """Names and, with a dot before them, attributes; how each is bound; and with what."""
+    dot = "." if tree.top.kind == "class" else ""
+    for name, known in tree.contribution.items():
+        for binding in known:
+            yield dot + name, binding.kind.name, _dump(binding)
+    for scope in tree.classes.values():
+        for name, known in scope.bindings.items():
+            for binding in known:
+                yield f".{name}", binding.kind.name, _dump(binding)
+    for statement in tree.block_of:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+            yield f".{statement.targets[0].attr}", "", ast.dump(statement.value)
+    for name, made in changes(tree).items():
+        for change in made:
+            if change.is_seen_elsewhere:
+                yield name, "changed", change.text
 
 
 def _dump(binding: Binding) -> str:
