@@ -190,7 +190,10 @@ def _leads_somewhere(
     kind = binding.kind
     if kind is BindingKind.IMPORT:
         return model.matters(str(binding.detail[1]))
-    if kind in (BindingKind.FROM_IMPORT, BindingKind.STAR_IMPORT):
+    if kind is BindingKind.FROM_IMPORT:
+        module = model.absolute(str(binding.detail[0]), int(str(binding.detail[1])))
+        return module is not None and model.may_wrap(module, str(binding.detail[2]))
+    if kind is BindingKind.STAR_IMPORT:
         return bool(binding.detail[1]) or model.matters(str(binding.detail[0]))
     if kind in (BindingKind.ASSIGN, BindingKind.UNPACK, BindingKind.LOOP) and binding.value is not None:
         return _value_leads(model, binding.value, binding.scope, attribute, seen, depth + 1)

@@ -54,6 +54,7 @@ class FileModel:
         is_package: whether it is an ``__init__.py``.
         lookup: how to reach other modules.
         is_module: whether ``lookup`` would find a module, without reading it.
+        may_wrap: whether a module of the workspace mentions rematerialization, or may pass on names of one that does.
         names: the checkpoint names of the whole project, or None when only this file is known.
         generation: changes whenever another file's exports may have changed.
     """
@@ -67,6 +68,7 @@ class FileModel:
         is_package: bool = False,
         lookup: Lookup = nothing,
         is_module: Callable[[str], bool] | None = None,
+        may_wrap: Callable[[str], bool] | None = None,
         names: NameIndex | None = None,
         generation: int = 0,
     ) -> None:
@@ -81,6 +83,7 @@ class FileModel:
         """Modules of the workspace that facts of this file were taken from."""
         self.evaluator = Evaluator(self)
         self._lookup = lookup
+        self._may_wrap = may_wrap
         self._is_module = is_module or (lambda module: self.lookup(module) is not None)
         self._other_models: dict[str, FileModel | None] = {}
         self._exported: dict[str, Value] = {}
@@ -148,6 +151,12 @@ class FileModel:
         """Whether names from ``module`` can be an API or a function of the workspace."""
         first = module.partition(".")[0]
         return first in _LIBRARIES or self._is_module(first) or self._is_module(module)
+
+    def may_wrap(self, module: str, name: str) -> bool:
+        """Whether ``from module import name`` may bring a checkpoint wrapper, or something wrapped by one."""
+        if module.partition(".")[0] in _LIBRARIES or self._may_wrap is None:
+            return self.matters(module)
+        return any(self._is_module(it) and self._may_wrap(it) for it in (module, f"{module}.{name}"))
 
     def absolute(self, module: str, level: int) -> str | None:
         """The absolute name of ``module`` as written in a ``from`` import with ``level`` leading dots."""

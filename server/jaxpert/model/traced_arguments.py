@@ -165,7 +165,9 @@ def _conversions(model: FileModel, function: Def, levels: dict[str, Level]) -> l
     if function.frame:
         return list(conversions(Body(owner, function, levels)))
     key = f"conversions {id(function.function)} {sorted((name, level.name) for name, level in levels.items())}"
-    return owner.tree_fact(function.function.block.tree, key, lambda _: list(conversions(Body(owner, function, levels))))
+    return owner.tree_fact(
+        function.function.block.tree, key, lambda _: list(conversions(Body(owner, function, levels)))
+    )
 
 
 def _level(checkpoint: Checkpoint, kinds: set[str], annotation: str, asked_for_none: bool) -> Level:
@@ -216,7 +218,7 @@ def _annotated(model: FileModel, target: Def, name: str) -> str:
 
 
 def _annotation(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> str:
-    """"flag", "number" or "array" when it can be nothing else; "none", or "optional" when None is possible; else ""."""
+    """What it can be at most: "flag", "number", "array", "none", "optional" when None is possible; "" for anything."""
     if isinstance(node, ast.Constant):
         return "none" if node.value is None else _WRITTEN_OUT.get(str(node.value), "")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):

@@ -29,6 +29,8 @@ class TrackedFile:
         state: changes whenever what other files may have learned from this one can have.
         looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
             state of that file at the time.
+        is_shared: whether another file has looked into it.
+        glanced_at: for each file of which only that was asked, whether it mentions rematerialization.
         bases, layout: the folders that it may import from, and when these were last found to be right.
         checked, stamped, settings: when what is known was last found to be up to date.
         environment: that of ``source`` when what is known was last forgotten.
@@ -44,6 +46,8 @@ class TrackedFile:
         self.notebook: NotebookMap | None = None
         self.on_disk: SourceText | None = None
         self.failure: UnreadableSource | None = None
+        self.mentioned: bool | None = None
+        self.is_shared = False
         self.model: FileModel | None = None
         self.outdated: FileModel | None = None
         self.names: NameFacts | None = None
@@ -53,6 +57,7 @@ class TrackedFile:
         self.generation = 0
         self.environment = 0
         self.looked_into: dict[str, tuple[str | None, int]] = {}
+        self.glanced_at: dict[str, bool] = {}
         self.bases: tuple[str, ...] = ()
         self.layout = -1
         self.checked = -1
@@ -77,8 +82,10 @@ class TrackedFile:
         """The content is another one."""
         self.drop_trees()
         self.failure = None
+        self.mentioned = None
         self.stamp = ()
         self.looked_into.clear()
+        self.glanced_at.clear()
 
     def drop_trees(self) -> None:
         """Keep only what is small."""
@@ -86,9 +93,13 @@ class TrackedFile:
 
     def dismantle(self) -> None:
         """As :meth:`drop_trees`, but free their memory at once; what others learned from them is void."""
+        self.touch()
+        self.free_trees()
+
+    def free_trees(self) -> None:
+        """As :meth:`dismantle`, for a file that no other one has looked into."""
         source, models = self.source, (self.model, self.outdated)
         self.drop_trees()
-        self.touch()
         for model in models:
             if model is not None:
                 model.__dict__.clear()
@@ -112,6 +123,18 @@ class TrackedFile:
                 raise
         return self.on_disk
 
+    def mentions_rematerialization(self) -> bool:
+        """Whether the words stand anywhere in the text; a file that cannot be read has none."""
+        if self.source is not None:
+            return _mentions(self.source.text)
+        if self.mentioned is None:
+            try:
+                self.mentioned = _mentions(self.read().text)
+            except UnreadableSource:
+                self.mentioned = False
+            self.on_disk = None
+        return self.mentioned
+
     def parse(self) -> SourceFile:
         """The buffer, or the trees of what is on disk.
 
@@ -130,6 +153,10 @@ class TrackedFile:
             self.source = SourceFile(text)
             self.environment = self.source.environment
         return self.source
+
+
+def _mentions(text: str) -> bool:
+    return "remat" in text or "checkpoint" in text
 
 
 def stamp_of(path: str) -> tuple[int, ...] | None:

@@ -216,7 +216,11 @@ class Workspace:
                 self._settings_age += 1  # switches may have been found
                 self._epoch += 1
                 for path in index.files_about_names():
-                    self._name_facts(self._file(path))
+                    other = self._file(path)
+                    self._name_facts(other)
+                    if not (other.is_open or other.is_shared):
+                        self._kept.pop(other.real, None)
+                        other.free_trees()
                     yield
 
     # -- what is known ----------------------------------------------------------------------------------------
@@ -346,6 +350,7 @@ class Workspace:
                     is_package=name.is_package,
                     lookup=lambda module: self._look_up(module, file),
                     is_module=lambda module: self._resolver.file_of(module, file.bases) is not None,
+                    may_wrap=lambda module: self._may_wrap(module, file),
                     names=names,
                     generation=file.generation,
                 )
@@ -361,6 +366,7 @@ class Workspace:
         if not self._rests_on_what_is(file):
             file.generation += 1
             file.looked_into.clear()
+            file.glanced_at.clear()
             file.touch()
             file.bases = self._resolver.bases_of(file.path)
             file.layout = self._layout
@@ -392,6 +398,11 @@ class Workspace:
                     if (self._file(path).real if path else None) != real:
                         return False
                 at.layout = self._layout
+            for real, says in at.glanced_at.items():
+                glanced_at = self._files[real]
+                self._check_alone(glanced_at)
+                if glanced_at.mentions_rematerialization() != says:
+                    return False
             for real, state in at.looked_into.values():
                 if real is None:
                     continue
@@ -406,12 +417,23 @@ class Workspace:
             each.checked = self._epoch
         return True
 
+    def _may_wrap(self, module: str, for_file: TrackedFile) -> bool:
+        """Whether a module says anything about rematerialization; a package may pass on what its modules say."""
+        path = self._resolver.file_of(module, for_file.bases)
+        if path is None:
+            return False
+        other = self._file(path)
+        self._check_alone(other)
+        for_file.glanced_at[other.real] = says = other.mentions_rematerialization()
+        return says or path.endswith("__init__.py")
+
     def _look_up(self, module: str, for_file: TrackedFile) -> FileModel | None:
         path = self._resolver.file_of(module, for_file.bases)
         if path is None:
             for_file.looked_into[module] = None, 0
             return None
         other = self._file(path)
+        other.is_shared = True
         try:
             model = self._model(other)
         except UnreadableSource:

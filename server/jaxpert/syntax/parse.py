@@ -21,11 +21,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """Why a text has no tree: one sentence, and where. ``total`` when nothing at all could be read."""
+    """Why a text has no tree: one sentence, and where. ``total`` when nothing at all could be read,
+    ``may_be_newer`` when the text may be right for a newer Python than the one that reads it."""
 
     message: str
     range: Range
     total: bool = False
+    may_be_newer: bool = False
 
 
 def parse(text: str) -> ast.Module | SyntaxProblem:
@@ -36,11 +38,14 @@ def parse(text: str) -> ast.Module | SyntaxProblem:
             # CPython refuses lone surrogates anywhere; U+FFFD takes as many bytes, so that columns stay.
             return ast.parse(_SURROGATE.sub("\ufffd", text))
     except SyntaxError as error:
-        return SyntaxProblem(_message_of(error), _range_of(error, text))
+        return SyntaxProblem(_message_of(error), _range_of(error, text), may_be_newer=_GRAMMAR in _message_of(error))
     except (RecursionError, MemoryError):
         return SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), total=True)
     except ValueError as error:  # a null character
         return SyntaxProblem(str(error), range_at(0, 0, 0, 0), total=True)
+
+
+_GRAMMAR = "read with the grammar of Python"
 
 
 def _message_of(error: SyntaxError) -> str:
@@ -50,7 +55,7 @@ def _message_of(error: SyntaxError) -> str:
     if not is_plain or sys.version_info >= _NEWEST_GRAMMAR:
         return message
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return f"{message} (read with the grammar of Python {version}; newer syntax needs a newer Python for jaxpert)"
+    return f"{message} ({_GRAMMAR} {version}; newer syntax needs a newer Python for jaxpert)"
 
 
 def _range_of(error: SyntaxError, text: str) -> Range:

@@ -46,7 +46,8 @@ def check(model: FileModel) -> Iterator[Finding]:
         message = f"not analysed: {problem.message}" if problem.total else f"this does not parse: {problem.message}"
         lines = model.source.lines  # the text may have been edited since it was last parsed as a whole
         where = Range(clamp(lines, problem.range.start), clamp(lines, problem.range.end))
-        yield Finding(NAME, where, message, Severity.ERROR, data=(("total", "yes" if problem.total else ""),))
+        severity = Severity.INFORMATION if problem.may_be_newer else Severity.ERROR
+        yield Finding(NAME, where, message, severity, data=(("total", "yes" if problem.total else ""),))
 
 
 RULE = Rule(code="JXP001", name=NAME, severity=Severity.ERROR, since="0.1.0", doc=__doc__, examples=(), check=check)
