@@ -88,7 +88,7 @@ class Session:
             return Overrides(settings.overrides, interpreter, "editor settings")
 
         known = {rule.name: rule.code for rule in ALL_RULES}
-        return Workspace(self.folders.roots, known, overrides, wait_for_index=False, lines_kept=10_000)
+        return Workspace(self.folders.roots, known, overrides, wait_for_index=False, lines_kept=5_000)
 
     @cached_property
     def documents(self) -> Documents:
