@@ -274,9 +274,12 @@ class FileModel:
         token = (self.source.environment, self.generation, id(self.db))
         kept = tree.facts.get(key)
         entered = self.evaluator.entered
-        if isinstance(kept, tuple) and kept[0] == token and all(other.alive for other in kept[1]):
-            entered.extend(kept[1])
-            return kept[2]  # type: ignore[no-any-return]
+        if isinstance(kept, tuple) and kept[0] == token:
+            if not kept[1]:  # most facts rest on their own tree alone
+                return kept[2]  # type: ignore[no-any-return]
+            if all(other.alive for other in kept[1]):
+                entered.extend(kept[1])
+                return kept[2]  # type: ignore[no-any-return]
         start = len(entered)
         value = compute(tree)
         tree.facts[key] = (token, self.evaluator.entered_since(start), value)
