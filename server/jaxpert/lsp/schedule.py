@@ -21,7 +21,7 @@ LONG_QUIET = 2.0
 _QUICK = 0.015  # an analysis this short is never worth a delay
 _WEIGHT = 0.3  # of the newest measurement in the moving averages
 _SLOWEST_TYPING = 1.0  # a longer pause says nothing about the typist's speed
-_MANY_OBJECTS = 150_000  # young objects after which we collect without waiting for quiet
+_MANY_OBJECTS = 40_000  # young objects after which we collect without waiting for quiet
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from jaxpert.lsp.documents import Document, Documents
 from jaxpert.lsp.folders import Folders
 from jaxpert.lsp.progress import Progress
 from jaxpert.lsp.reports import diagnostics_of, too_large_diagnostic
-from jaxpert.lsp.schedule import Loop, Scheduler, settle_heap
+from jaxpert.lsp.schedule import Loop, Scheduler, collect_when_many, settle_heap
 from jaxpert.text.lines import split_lines
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ class Session:
         progress = Progress(self.server, "Looking for checkpoint names", self.client.progress_bars)
         try:
             for _ in self.workspace.index():
+                collect_when_many()
                 progress.step()
                 news = True
                 yield
