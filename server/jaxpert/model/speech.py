@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.rulekit.rule import Severity
+from jaxpert.rulekit.rule import Related, Severity
 
 if TYPE_CHECKING:
     from jaxpert.model.calls import ApiCall, Argument
     from jaxpert.model.file_model import FileModel
+    from jaxpert.model.policies import CustomPolicy
+    from jaxpert.text.lines import Range
 
 _TYPED_RESULTS = Version("0.7.1")
 _REMAT3_ASKS = Version("0.12.0")
@@ -88,3 +90,15 @@ def bad_policy_result(model: FileModel, got: str, unmatched: bool = False) -> tu
         f"`ad_checkpoint.Saveable` or `ad_checkpoint.Offloadable(...)`. Got {got}."
     )
     return raises(model, "when this is differentiated", "TypeError", text), Severity.ERROR, ("TypeError",)
+
+
+def policy_places(model: FileModel, policy: CustomPolicy, fault: Range | None, what: str) -> tuple[Related, ...]:
+    """The other places of a finding about a policy.
+
+    In the file that defines the policy the finding stands in it, and these are its uses; elsewhere it stands at the
+    use, and this is ``fault``, described by ``what``.
+    """
+    if policy.model is not model:
+        return (Related(fault, what, policy.model.path),) if fault is not None else ()
+    uses = [model.range_of(use.argument.node) for use in policy.uses]
+    return tuple(Related(area, f"`{policy.name}` is used as a policy here") for area in uses if area is not None)

@@ -40,10 +40,9 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import CustomPolicy
 from jaxpert.model.primitive_tests import StringUse, string_uses
-from jaxpert.model.speech import raised_in_policy, silent
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity, Silent
+from jaxpert.model.speech import policy_places, raised_in_policy, silent
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 
 NAME = "policy-compares-primitive-with-string"
 
@@ -64,7 +63,8 @@ def check(model: FileModel) -> Iterator[Finding]:
             yield Finding(
                 NAME, where, f"policy `{policy.name}` takes the primitive for a string: {_effect(policy.model, use)}; "
                 f"write `{_written(policy.model, use)}`", severity, consequence,
-                tuple(_related(model, policy, use, here)), exceptions=exceptions,
+                policy_places(model, policy, policy.model.range_of(use.node), "this is what it does with it"),
+                exceptions=exceptions,
             )  # fmt: skip
 
 
@@ -85,18 +85,6 @@ def _written(model: FileModel, use: StringUse) -> str:
         return named
     text, start = model.text_of(use.node), whole.start.column
     return text[: part.start.column - start] + named + text[part.end.column - start :]
-
-
-def _related(model: FileModel, policy: CustomPolicy, use: StringUse, here: bool) -> Iterator[Related]:
-    if not here:
-        area = policy.model.range_of(use.node)
-        if area is not None:
-            yield Related(area, "this is what it does with the primitive", policy.model.path)
-        return
-    for place in policy.uses:
-        area = model.range_of(place.argument.node)
-        if area is not None:
-            yield Related(area, f"`{policy.name}` is used as a policy here")
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:

@@ -42,9 +42,9 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import CustomPolicy, falls_after
-from jaxpert.model.speech import bad_policy_result
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.model.policies import falls_after
+from jaxpert.model.speech import bad_policy_result, policy_places
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
 NAME = "policy-falls-through"
@@ -68,7 +68,9 @@ def check(model: FileModel) -> Iterator[Finding]:
             "end it with `return False`",
             severity,
             consequence,
-            _related(model, policy, last, here),
+            policy_places(
+                model, policy, _header(policy.model, last), f"`{policy.name}` can reach its end after this"
+            ),
             exceptions=exceptions,
         )
 
@@ -77,20 +79,6 @@ def _header(model: FileModel, statement: ast.stmt) -> Range | None:
     """The first line of the statement after which the policy falls off its end."""
     test = getattr(statement, "test", None) or getattr(statement, "iter", None) or getattr(statement, "subject", None)
     return model.source.range_between(statement, test if test is not None else statement)
-
-
-def _related(model: FileModel, policy: CustomPolicy, last: ast.stmt, here: bool) -> tuple[Related, ...]:
-    places = []
-    if here:
-        for use in policy.uses:
-            area = model.range_of(use.argument.node)
-            if area is not None:
-                places.append(Related(area, f"`{policy.name}` is used as a policy here"))
-    else:
-        area = _header(policy.model, last)
-        if area is not None:
-            places.append(Related(area, f"`{policy.name}` can reach its end after this", policy.model.path))
-    return tuple(places)
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:

@@ -44,7 +44,7 @@ from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, policy_classes, policy_makers, results
-from jaxpert.model.speech import bad_policy_result, raises
+from jaxpert.model.speech import bad_policy_result, policy_places, raises
 from jaxpert.model.values import CallResult, ClassValue, Def, EnumMember, Literal, Sequence, Table, Typed, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
@@ -189,7 +189,7 @@ def _report(
         f"policy `{policy.name}` returns {shown}: JAX raises at the first `grad`; {advice}",
         severity,
         consequence,
-        tuple(_related(model, policy, result, here)),
+        policy_places(model, policy, policy.model.range_of(result.node), "this is what it returns"),
         exceptions=exceptions,
     )
 
@@ -255,18 +255,6 @@ def _never_decides(model: FileModel, policy: CustomPolicy) -> Iterator[Finding]:
         related,
         exceptions=exceptions,
     )
-
-
-def _related(model: FileModel, policy: CustomPolicy, result: Result, here: bool) -> Iterator[Related]:
-    if not here:
-        area = policy.model.range_of(result.node)
-        if area is not None:
-            yield Related(area, "this is what it returns", policy.model.path)
-        return
-    for use in policy.uses:
-        area = model.range_of(use.argument.node)
-        if area is not None:
-            yield Related(area, f"`{policy.name}` is used as a policy here")
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:

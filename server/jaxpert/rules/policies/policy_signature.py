@@ -42,8 +42,8 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy
-from jaxpert.model.speech import raises, silent
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.model.speech import policy_places, raises, silent
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
 NAME = "policy-signature"
@@ -76,7 +76,9 @@ def check(model: FileModel) -> Iterator[Finding]:
             f"first `grad`; write `{_corrected(policy)}`",
             severity,
             consequence,
-            tuple(_related(model, policy, here)),
+            policy_places(
+                model, policy, _signature_range(policy.model, policy), f"`{policy.name}` is defined here"
+            ),
             exceptions=("TypeError",),
         )
 
@@ -147,18 +149,6 @@ def _signature_range(model: FileModel, policy: CustomPolicy) -> Range | None:
         return None
     text = model.source.lines[whole.start.line].rstrip()
     return Range(whole.start, whole.start._replace(column=len(text)))
-
-
-def _related(model: FileModel, policy: CustomPolicy, here: bool) -> Iterator[Related]:
-    if not here:
-        area = _signature_range(policy.model, policy)
-        if area is not None:
-            yield Related(area, f"`{policy.name}` is defined here", policy.model.path)
-        return
-    for use in policy.uses:
-        area = model.range_of(use.argument.node)
-        if area is not None:
-            yield Related(area, f"`{policy.name}` is used as a policy here")
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
