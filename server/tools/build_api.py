@@ -1,6 +1,6 @@
 """Write ``jaxdb/data/apis.json`` and ``names.json``.
 
-    python server/tools/build_api.py                      join apis.toml with the facts already recorded
+    python server/tools/build_api.py                      join apis/*.toml with the facts already recorded
     python server/tools/build_api.py PYTHON …             also read the JAX that each of these interpreters has
     python server/tools/build_api.py --check [PYTHON …]   change nothing; exit with 1 when the files would change
 
@@ -91,12 +91,14 @@ def main() -> int:
 
 
 def read_written() -> list[dict[str, Any]]:
-    """The entries of apis.toml, checked and completed.
+    """The entries of apis/*.toml, checked and completed.
 
     Raises:
         DataError: an entry has an unknown field, kind, role or trait, or a path that another one has too.
     """
-    entries: list[dict[str, Any]] = tomllib.loads((DATA / "apis.toml").read_text("utf-8"))["api"]
+    entries: list[dict[str, Any]] = []
+    for file in sorted((DATA / "apis").glob("*.toml")):
+        entries += tomllib.loads(file.read_text("utf-8"))["api"]
     kinds = {kind.value for kind in ApiKind}
     owners: dict[str, str] = {}
     for entry in entries:

@@ -124,7 +124,8 @@ def test_a_role_needs_its_parameter() -> None:
 )
 def test_mistakes_in_the_written_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, problem: str) -> None:
     text = f'[[api]]\nname = "jax.f"\nkind = "function"\nsummary = ""\n{line}\n'
-    (tmp_path / "apis.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "apis").mkdir()
+    (tmp_path / "apis" / "some.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(build_api, "DATA", tmp_path)
     with pytest.raises(build_api.DataError, match=problem):
         build_api.read_written()

@@ -66,7 +66,7 @@ EACH_NOTE = pytest.mark.parametrize(
 
 @EACH_NOTE
 def test_notes_agree_with_what_was_read(api: Api, note: VersionNote) -> None:
-    """Whether what a note is about (see the head of apis.toml) was there just before that release, and in it."""
+    """Whether what a note is about (see apis/README.md) was there just before that release, and in it."""
     subject = re.match(r"`([\w.]+)`", note.text)
     assert subject or note.text == "" or note.text.startswith("use ")
     name = subject[1] if subject else api.name
