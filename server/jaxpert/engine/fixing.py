@@ -55,17 +55,25 @@ class FixResult:
 
 
 def fix_for(analysis: Analysis, finding: Finding) -> Fix | None:
-    """The fix of one of the findings of ``analysis``.
+    """The first of :func:`fixes_for`, or None."""
+    return next(iter(fixes_for(analysis, finding)), None)
+
+
+def fixes_for(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
+    """The fixes of one of the findings of ``analysis``, the best first.
 
     Returns:
-        None when the rule has none for it, when the text there has changed since it last parsed, or when the rule
+        () when the rule has none for it, when the text there has changed since it last parsed, or when the rule
         fails or proposes something unsound (then one line is logged).
     """
-    fix, source = _proposed(analysis, finding), analysis.snapshot.source
-    if fix is not None and source.problem is None and not source.parses_with(fix.edits):
-        _log.error("the fix of %s leaves a file that does not parse: %s", finding.rule, fix.title)
-        return None
-    return fix
+    source = analysis.snapshot.source
+    sound = []
+    for fix in _proposed(analysis, finding):
+        if source.problem is None and not source.parses_with(fix.edits):
+            _log.error("the fix of %s leaves a file that does not parse: %s", finding.rule, fix.title)
+        else:
+            sound.append(fix)
+    return tuple(sound)
 
 
 def fix_until_quiet(
@@ -95,8 +103,8 @@ def fix_until_quiet(
             (FixedFinding(finding.rule, fix.title), fix)
             for finding in analysis.findings
             if (rules is None or finding.rule in rules)
-            and (fix := _proposed(analysis, finding))
-            and (unsafe or fix.safety is Safety.SAFE)
+            for fix in _proposed(analysis, finding)[:1]
+            if unsafe or fix.safety is Safety.SAFE
         ]
         chosen = _apart(fixes)
         kept = _parsing_together(text, chosen)
@@ -109,22 +117,24 @@ def fix_until_quiet(
     return FixResult(text, tuple(applied), analysis.findings, tuple(refused))
 
 
-def _proposed(analysis: Analysis, finding: Finding) -> Fix | None:
+def _proposed(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
     """What the rule proposes, if that is a change of the file at all; whether the result parses is not known yet."""
     source, rule = analysis.snapshot.source, rule_named(finding.rule)
     if rule is None or rule.fix is None or not _is_current(source, finding.range):
-        return None
+        return ()
     try:
-        fix = rule.fix(analysis.model, finding)
+        proposed = rule.fix(analysis.model, finding)
     except Exception as error:
         if os.environ.get("JAXPERT_CRASH"):
             raise
         _log.error("the fix of %s crashed: %s: %s", finding.rule, type(error).__name__, error)
-        return None
-    if fix is not None and not _changes(source, fix):
-        _log.error("the fix of %s has edits that overlap, lie outside or change nothing: %s", finding.rule, fix.title)
-        return None
-    return fix
+        return ()
+    fixes = () if proposed is None else (proposed,) if isinstance(proposed, Fix) else proposed
+    sound = tuple(fix for fix in fixes if _changes(source, fix))
+    for fix in fixes:
+        if fix not in sound:
+            _log.error("the fix of %s has edits that overlap, lie outside or do nothing: %s", finding.rule, fix.title)
+    return sound
 
 
 def _is_current(source: SourceFile, area: Range) -> bool:

@@ -47,12 +47,12 @@ def wanted(kind: str, only: Sequence[str] | None) -> bool:
 
 def quick_fixes(analysis: Analysis, area: Range) -> Iterator[Action]:
     """The actions for the findings that touch ``area``: every fix first, then every way to silence one."""
-    from jaxpert.engine.fixing import fix_for  # brings in libcst, which the server does not need before
+    from jaxpert.engine.fixing import fixes_for  # brings in libcst, which the server does not need before
 
     touched = [finding for finding in analysis.findings if _touches(finding.range, area)]
     for finding in touched:
-        if fix := fix_for(analysis, finding):
-            yield Action(fix.title, QUICK_FIX, fix.edits, finding, fix.safety is Safety.SAFE)
+        for place, fix in enumerate(fixes_for(analysis, finding)):
+            yield Action(fix.title, QUICK_FIX, fix.edits, finding, place == 0 and fix.safety is Safety.SAFE)
     silenced: set[Edit] = set()
     for finding in touched:
         edit = ignore_edit(analysis.model.source, finding)

@@ -162,7 +162,8 @@ class Fix:
 
 
 Check = Callable[["FileModel"], Iterator[Finding]]
-FixFunction = Callable[["FileModel", Finding], Fix | None]
+FixFunction = Callable[["FileModel", Finding], Fix | tuple[Fix, ...] | None]
+"""Gives the fix of a finding, or several to choose from, the best first: only that one is applied unasked."""
 
 
 @dataclass(frozen=True, slots=True)
