@@ -46,13 +46,14 @@ class Project:
         (root / "jaxpert.toml").write_text("\n".join(settings) + "\n", encoding="utf-8")
         self.workspace = Workspace((root,), KNOWN_RULES)
 
-    def analysis(self, name: str) -> Analysis:
-        """What the engine makes of one file."""
-        return analyze(self.workspace.snapshot(self.root / name))
+    def analysis(self, name: str, *, quick: bool = False) -> Analysis:
+        """What the engine makes of one file; ``quick``: as while somebody types in it."""
+        return analyze(self.workspace.snapshot(self.root / name), quick=quick)
 
-    def findings(self, name: str) -> tuple[Finding, ...]:
+    def findings(self, name: str, *, quick: bool = False) -> tuple[Finding, ...]:
         """The findings in one file, with paths that do not depend on where the project lies."""
-        return tuple(replace(finding, related=self._portable(finding)) for finding in self.analysis(name).findings)
+        found = self.analysis(name, quick=quick).findings
+        return tuple(replace(finding, related=self._portable(finding)) for finding in found)
 
     def _portable(self, finding: Finding) -> tuple[Related, ...]:
         return tuple(

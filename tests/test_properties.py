@@ -162,7 +162,7 @@ def test_findings_survive_any_edit(text: str, edits: list[Change]) -> None:
             area = _area(text, edit)
             text = _replaced(text, area, edit.new_text)
             typed.workspace.edit(path, area, edit.new_text)
-            _check_ranges(typed.findings("example.py"), text)
+            _check_ranges(typed.findings("example.py", quick=True), text)
         if _parses(text):
             typed.workspace.snapshot(path).source.reconcile()
             fresh.workspace.open(fresh.root / "example.py", text)

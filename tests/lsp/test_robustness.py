@@ -94,10 +94,10 @@ PATCHED = """
 import os, sys
 import jaxpert.engine.analyze as engine
 real = engine.analyze
-def noisy(snapshot):
+def noisy(snapshot, **how):
     print("from Python"); os.write(1, b"from below"); os.system("echo from a child")
     if "crash" in str(snapshot.path): raise ValueError("of ours")
-    return real(snapshot)
+    return real(snapshot, **how)
 engine.analyze = noisy
 from jaxpert.lsp.server import run
 run()

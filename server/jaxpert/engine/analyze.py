@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jaxpert.engine.standing import remember, standing
 from jaxpert.engine.suppress import apply_suppressions
 from jaxpert.model import guards
 from jaxpert.model.file_model import FileModel
@@ -31,11 +32,14 @@ class Analysis:
     crashed: tuple[str, ...] = ()
 
 
-def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
+def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES, *, quick: bool = False) -> Analysis:
     """Run every enabled rule over the file of ``snapshot``.
 
     Findings come sorted by position. A crash inside a rule costs that rule's findings and one log line (and is
     raised only when the environment variable ``JAXPERT_CRASH`` is set, as the tests do).
+
+    Args:
+        quick: whether findings of before may stand where the change since then cannot concern them.
     """
     model = snapshot.model
     chosen = snapshot.options.enabled_rules(snapshot.path, {rule.name: rule.code for rule in rules})
@@ -43,10 +47,17 @@ def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES) -> Analysis:
     found: list[Finding] = []
     crashed: list[str] = []
     if model.concerns_jax:
-        for rule in enabled:
-            found.extend(
-                finding for finding in _run(rule, model, snapshot.path, crashed) if not _is_meant(model, finding)
-            )
+        own = [rule for rule in enabled if rule.is_own]
+        others = [rule for rule in enabled if not rule.is_own]
+
+        def ask(rules: Sequence[Rule]) -> list[Finding]:
+            return [finding for rule in rules for finding in _run(rule, model, snapshot.path, crashed)]
+
+        seen = standing(model, chosen, lambda: ask(others)) if quick else None
+        if seen is None:
+            seen = ask(others)
+            remember(model, chosen, seen)
+        found = [finding for finding in (*ask(own), *seen) if not _is_meant(model, finding)]
     kept = apply_suppressions(snapshot, _unique(found), enabled)
     return Analysis(tuple(sorted(kept, key=_order)), model, snapshot, tuple(crashed))
 

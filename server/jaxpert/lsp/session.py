@@ -176,7 +176,7 @@ class Session:
         if kept is not None and kept[0] == self._age:
             return kept[1]
         began = time.perf_counter()
-        analysis = analyze(self.workspace.snapshot(document.path))
+        analysis = analyze(self.workspace.snapshot(document.path), quick=document.uri in self._unreconciled)
         if _is_excluded(analysis):
             analysis = replace(analysis, findings=())
         self._analyses[document.uri] = self._age, analysis
@@ -282,6 +282,8 @@ class Session:
             if document is not None and not document.too_large:
                 news |= self.workspace.source(document.path).reconcile()
                 yield
+                news |= self._has_more(document)
+                yield
         progress = Progress(self.server, "Looking for checkpoint names", self.client.progress_bars)
         try:
             for _ in self.workspace.index():
@@ -297,6 +299,14 @@ class Session:
         if self._heap_grew:
             self._heap_grew = False
             settle_heap()
+
+    def _has_more(self, document: Document) -> bool:
+        """Whether rules that are asked about the whole of ``document`` say more than while its text was changing."""
+        before = self._analyses.pop(document.uri, None)
+        if before is None or before[0] != self._age:
+            return False
+        after = self.analysis(document)
+        return after is not None and after.findings != before[1].findings
 
     def _tell_all(self, news: bool) -> Iterator[None]:
         """Bring the client up to date about every document, one with each step.

@@ -72,32 +72,26 @@ class Callees:
     decorated_classes: tuple[tuple[ast.ClassDef, Scope, ast.expr, Value], ...]
 
 
+_NO_CALLEES = Callees((), (), ())
+
+
 def callees(model: FileModel) -> Callees:
     """Find them; see :class:`Callees`."""
-    calls: list[tuple[CallSite, Value]] = []
-    decorated: list[tuple[Function, ast.expr, Value]] = []
-    classes: list[tuple[ast.ClassDef, Scope, ast.expr, Value]] = []
-    for tree in model.trees:
-        found = callees_in(model, tree)
-        calls.extend(found[0])
-        decorated.extend(found[1])
-        classes.extend(found[2])
-    return Callees(tuple(calls), tuple(decorated), tuple(classes))
+    found = model.from_each_tree("callees", _callees_in)
+    return Callees(
+        tuple(call for one in found for call in one.calls),
+        tuple(function for one in found for function in one.decorated),
+        tuple(cls for one in found for cls in one.decorated_classes),
+    )
 
 
-def callees_in(model: FileModel, tree: TreeIndex) -> _Found:
+def callees_in(model: FileModel, tree: TreeIndex) -> Callees:
     """The callees of one tree, remembered."""
-    return model.tree_fact(tree, "callees", lambda t: _callees_in(model, t))
+    found = model.tree_fact(tree, "callees", lambda t: _callees_in(model, t))
+    return found[0] if found else _NO_CALLEES
 
 
-_Found = tuple[
-    "list[tuple[CallSite, Value]]",
-    "list[tuple[Function, ast.expr, Value]]",
-    "list[tuple[ast.ClassDef, Scope, ast.expr, Value]]",
-]
-
-
-def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
+def _callees_in(model: FileModel, tree: TreeIndex) -> list[Callees]:
     calls: list[tuple[CallSite, Value]] = []
     interesting: dict[tuple[int, str, bool], bool] = {}
     for site in tree.calls:
@@ -123,7 +117,8 @@ def _callees_in(model: FileModel, tree: TreeIndex) -> _Found:
             for option in value.options():
                 if _is_known_callee(model, option):
                     classes.append((node, scope, decorator, option))
-    return calls, decorated, classes
+    found = Callees(tuple(calls), tuple(decorated), tuple(classes))
+    return [] if found == _NO_CALLEES else [found]
 
 
 _LONGEST_CHAIN = 60
@@ -262,7 +257,7 @@ def _is_known_callee(model: FileModel, value: Value) -> bool:
 
 def api_calls(model: FileModel) -> tuple[ApiCall, ...]:
     """Every call of a known API in the file, and every ``functools.partial`` of one."""
-    return tuple(call for tree in model.trees for call in api_calls_in(model, tree))
+    return tuple(model.from_each_tree("calls", _api_calls_in))
 
 
 def api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
@@ -271,7 +266,7 @@ def api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
 
 
 def _api_calls_in(model: FileModel, tree: TreeIndex) -> list[ApiCall]:
-    calls = (call_at(model, site, callee) for site, callee in callees_in(model, tree)[0])
+    calls = (call_at(model, site, callee) for site, callee in callees_in(model, tree).calls)
     return [call for call in calls if call is not None]
 
 

@@ -40,8 +40,7 @@ class DiscardedTag:
 
 def discarded_tags(model: FileModel) -> Iterator[DiscardedTag]:
     """All of them in the file, those of the user's own tagging functions among them."""
-    for tree in model.trees:
-        yield from model.tree_fact(tree, "discarded tags", lambda t: list(_in_tree(model, t)))
+    yield from model.from_each_tree("discarded tags", lambda m, t: list(_in_tree(m, t)))
 
 
 def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[DiscardedTag]:

@@ -52,8 +52,7 @@ def checkpoint_effects(model: FileModel) -> tuple[tuple[Checkpoint, tuple[Effect
     """
     refs: list[_PassedRefs] = []
     if model.checkpoints and any("creates_ref" in call.api.traits for call in model.calls):
-        for tree in model.trees:
-            refs.extend(model.tree_fact(tree, "passed refs", lambda t: _passed_refs(model, t)))
+        refs = model.from_each_tree("passed refs", _passed_refs)
     found = []
     for checkpoint in model.checkpoints:
         given = _given_refs(model, checkpoint, refs) if refs else {}
@@ -69,7 +68,7 @@ _PassedRefs = tuple[CallSite, Value, dict[int, Ref]]
 def _passed_refs(model: FileModel, tree: TreeIndex) -> list[_PassedRefs]:
     """The calls in one tree that pass Refs."""
     found = []
-    for site, callee in callees_in(model, tree)[0]:
+    for site, callee in callees_in(model, tree).calls:
         refs = {}
         for node in (*site.node.args, *(keyword.value for keyword in site.node.keywords)):
             if worth_evaluating(model, node, site, {}):

@@ -8,7 +8,8 @@ nothing they depend on changes. It reaches other files only through ``lookup``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,6 +42,10 @@ _LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "haliax", "
 def nothing(module: str) -> FileModel | None:
     """The lookup of a file that stands alone."""
     return None
+
+
+_COLLECTED = ("callees", "calls", "checkpoints", "checkpoint_effects", "policy_uses", "custom_policies")
+"""The facts that are collected from the trees in focus."""
 
 
 class FileModel:
@@ -82,6 +87,7 @@ class FileModel:
         self.looked_up: set[str] = set()
         """Modules of the workspace that facts of this file were taken from."""
         self.evaluator = Evaluator(self)
+        self._focus: list[TreeIndex] | None = None
         self._lookup = lookup
         self._may_wrap = may_wrap
         self._is_module = is_module or (lambda module: self.lookup(module) is not None)
@@ -285,10 +291,33 @@ class FileModel:
         tree.facts[key] = (token, self.evaluator.entered_since(start), value)
         return value
 
+    def from_each_tree(self, key: str, find: Callable[[FileModel, TreeIndex], list[T]]) -> list[T]:
+        """What ``find`` finds in each tree in focus, in order; remembered as :meth:`tree_fact` does."""
+        return [found for tree in self.trees for found in self.tree_fact(tree, key, lambda t: find(self, t))]
+
     @cached_property
-    def trees(self) -> list[TreeIndex]:
+    def every_tree(self) -> list[TreeIndex]:
         """The trees of a file that concerns JAX; none of any other."""
         return self.source.trees() if self.concerns_jax else []
+
+    @property
+    def trees(self) -> list[TreeIndex]:
+        """The trees in focus: all of them, unless :meth:`focus` says otherwise."""
+        return self.every_tree if self._focus is None else self._focus
+
+    @contextmanager
+    def focus(self, trees: list[TreeIndex]) -> Iterator[None]:
+        """Within, facts that are collected from the trees of the file are collected from ``trees`` alone."""
+        facts = [name for name in _COLLECTED if name in self.__dict__]
+        before = {name: self.__dict__.pop(name) for name in facts}
+        self._focus = trees
+        try:
+            yield
+        finally:
+            self._focus = None
+            for name in _COLLECTED:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
 
     # -- facts ------------------------------------------------------------------------------------------------
 
@@ -338,7 +367,7 @@ class FileModel:
     def replaced_attributes(self) -> frozenset[tuple[str, str]]:
         """``(name, attribute)`` of every ``name.attribute = …`` but ``self``: a patched library, say."""
         found: set[tuple[str, str]] = set()
-        for tree in self.trees:
+        for tree in self.every_tree:
             known = tree.facts.get("replaced")
             if not isinstance(known, set):
                 known = tree.facts["replaced"] = {

@@ -115,7 +115,7 @@ class _Written:
 def name_facts(model: FileModel) -> NameFacts:
     """Collect the names of one file."""
     places: dict[str, list[NamePlace]] = {"tag": [], "use": [], "hint": []}
-    for tree in model.trees:
+    for tree in model.every_tree:
         for it in model.tree_fact(tree, "names", lambda t: _names_in(model, t)):
             place = NamePlace(it.text, it.regex, it.owner.range_of(it.node), it.owner.path, it.role, it.policy)
             places[it.role].append(place)
@@ -146,7 +146,7 @@ def words_about_names(model: FileModel) -> frozenset[str]:
     """What a call must end in to be about names: most calls of other files are passed over by it."""
     words = {"partial", *model.db.words_about_names}
     for _ in range(2):  # an alias of an alias
-        for tree in model.trees:
+        for tree in model.every_tree:
             words.update(name for name, source in _aliases(tree) if source in words)
     return frozenset(words)
 

@@ -89,9 +89,8 @@ class CustomPolicy:
 def policy_uses(model: FileModel) -> tuple[PolicyUse, ...]:
     """Every expression of the file that is given as a policy, once each."""
     found: dict[int, PolicyUse] = {}
-    for tree in model.trees:
-        for use in model.tree_fact(tree, "policy uses", lambda t: _policy_uses_in(model, t)):
-            found.setdefault(id(use.argument.node), use)  # a partial is seen again at each of its calls
+    for use in model.from_each_tree("policy uses", _policy_uses_in):
+        found.setdefault(id(use.argument.node), use)  # a partial is seen again at each of its calls
     return tuple(found.values())
 
 
@@ -112,8 +111,7 @@ def _policy_uses_in(model: FileModel, tree: TreeIndex) -> list[PolicyUse]:
 
 def policy_tables(model: FileModel) -> Iterator[tuple[Site, list[Symbol]]]:
     """Dictionary displays that hold members of the policy namespace, with those members."""
-    for tree in model.trees:
-        yield from model.tree_fact(tree, "policy tables", lambda t: _policy_tables_in(model, t))
+    yield from model.from_each_tree("policy tables", _policy_tables_in)
 
 
 def _policy_tables_in(model: FileModel, tree: TreeIndex) -> list[tuple[Site, list[Symbol]]]:

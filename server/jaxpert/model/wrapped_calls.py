@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -67,12 +67,12 @@ def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedC
         found = reaches(model, checkpoint, callee)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1])
-    for site, option in _in_all_trees(model, "partial targets", _partial_targets):
+    for site, option in model.from_each_tree("partial targets", _partial_targets):
         found = reaches(model, checkpoint, option)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
     if "wraps_classes" in checkpoint.api.traits:
-        for site, option in _in_all_trees(model, "module receivers", _module_receivers):
+        for site, option in model.from_each_tree("module receivers", _module_receivers):
             if reaches(model, checkpoint, option) is not None:
                 own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
                 yield WrappedCall(site, True, skipped=1, own_keywords=own)
@@ -152,18 +152,11 @@ def _traced_count(call: ApiCall) -> int | None:
 _Sites = list[tuple[CallSite, Value]]
 
 
-def _in_all_trees(
-    model: FileModel, key: str, find: Callable[[FileModel, TreeIndex], _Sites]
-) -> Iterator[tuple[CallSite, Value]]:
-    for tree in model.trees:
-        yield from model.tree_fact(tree, key, lambda t: find(model, t))
-
-
 def _partial_targets(model: FileModel, tree: TreeIndex) -> _Sites:
     """What is given to ``functools.partial``: a wrapped function, or the wrapper itself that gets options this way."""
     return [
         (site, option)
-        for site, callee in callees_in(model, tree)[0]
+        for site, callee in callees_in(model, tree).calls
         if isinstance(callee, Symbol) and callee.path == "functools.partial"
         if site.node.args and not isinstance(site.node.args[0], ast.Starred)
         for option in model.evaluate(site.node.args[0], site.scope, site.block).options()

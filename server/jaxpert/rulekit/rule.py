@@ -186,6 +186,11 @@ class Rule:
         return self.doc.strip().partition("\n")[0].rstrip(".")
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is about jaxpert's own comments, or about whether the file can be read at all."""
+        return self.code[3] == "0"
+
+    @property
     def family(self) -> str:
         """The group of the code: "checkpoint calls", "policies", …"""
         return FAMILIES[self.code[3]]

@@ -35,14 +35,18 @@ def parse(text: str) -> ast.Module | SyntaxProblem:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # CPython refuses lone surrogates anywhere; U+FFFD takes as many bytes, so that columns stay.
-            return ast.parse(_SURROGATE.sub("\ufffd", text))
+            return ast.parse(text if text.isascii() else _without_surrogates(text))
     except SyntaxError as error:
         return SyntaxProblem(_message_of(error), _range_of(error, text), may_be_newer=_GRAMMAR in _message_of(error))
     except (RecursionError, MemoryError):
         return SyntaxProblem("nested too deeply to be analysed", range_at(0, 0, 0, 0), total=True)
     except ValueError as error:  # a null character
         return SyntaxProblem(str(error), range_at(0, 0, 0, 0), total=True)
+
+
+def _without_surrogates(text: str) -> str:
+    """CPython refuses lone surrogates anywhere; U+FFFD takes as many bytes, so that columns stay."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 _GRAMMAR = "read with the grammar of Python"

@@ -219,6 +219,13 @@ class TreeIndex:
             self.words = frozenset(found)
         return self.words
 
+    def line_now(self, local: int) -> int | None:
+        """The document line of the tree's line ``local``, counted from 0; None when it was edited since."""
+        if self.line_map is None:
+            return self.first_line + local
+        mapped = self.line_map[local] if 0 <= local < len(self.line_map) else None
+        return None if mapped is None else self.first_line + mapped
+
     def dismantle(self) -> None:
         """Free the tree at once: cut the references that go round in circles. Nothing may use it any more."""
         for scope in (*self.scopes, *self.comprehensions.values()):

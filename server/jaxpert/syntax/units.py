@@ -26,6 +26,8 @@ _LONG_CLASS = 40
 """Lines from which a class is cut into its members."""
 
 _CONTINUES = re.compile(r"(?:else|elif|except|finally|case)\b|[)\]}\"']")
+_STARTS_AFRESH = re.compile(r"(?:def|class|async|import|from|with|while|try|return|raise|assert|del)\b|@")
+_TRIPLE_QUOTES = ('"""', "'''")
 _BOM = "\ufeff"
 
 
@@ -101,11 +103,7 @@ class SourceFile:
     def line_of(self, virtual_line: int) -> int | None:
         """Zero-based document line of a node's ``lineno``; None when that line was edited since."""
         tree = self.tree_at(virtual_line)
-        local = virtual_line - tree.virtual_base
-        if tree.line_map is None:
-            return tree.first_line + local
-        mapped = tree.line_map[local] if 0 <= local < len(tree.line_map) else None
-        return None if mapped is None else tree.first_line + mapped
+        return tree.line_now(virtual_line - tree.virtual_base)
 
     def range_of(self, node: ast.AST) -> Range | None:
         """Where ``node`` stands now; None when its lines were edited since its tree was made."""
@@ -275,10 +273,17 @@ class SourceFile:
         base = self._next_virtual
         self._next_virtual = base + (end - first) + 2
         shift = base - 1 - wrapped
-        for node in ast.walk(tree):
-            if hasattr(node, "lineno"):
-                node.lineno += shift
-                node.end_lineno += shift  # type: ignore[attr-defined]
+        waiting: list[ast.AST] = [tree]
+        while waiting:  # by hand: this is a good part of each keystroke, and ast.walk takes three times as long
+            fields = waiting.pop().__dict__
+            if "lineno" in fields:
+                fields["lineno"] += shift
+                fields["end_lineno"] += shift
+            for value in fields.values():
+                if value.__class__ is list:
+                    waiting += [item for item in value if isinstance(item, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    waiting.append(value)
         return base
 
     def _cut(self, body: list[ast.stmt], first: int, end: int, class_scope: Scope | None, base: int) -> list[Unit]:
@@ -436,7 +441,11 @@ class SourceFile:
             unit.first += grown
             unit.end += grown
         self.units[high].end += grown
-        if self._reparse(low, high) or self._reparse(low - 1, high) or self._reparse(low, high + 1):
+        if self._reparse(low, high):
+            return
+        if self._may_continue(low) and self._reparse(low - 1, high):
+            return
+        if self._may_be_continued(high) and self._reparse(low, high + 1):
             return
         touched = self.units[low : high + 1]
         if (
@@ -446,6 +455,30 @@ class SourceFile:
             self.environment += 1
             return
         self._let_stale(low, high, first, end, grown)
+
+    def _may_continue(self, number: int) -> bool:
+        """Whether a unit that does not parse alone may do so with the one before it."""
+        if not number:
+            return False
+        before, code = self._code(number - 1), self._code(number)
+        if self.units[number - 1].stale or not before or not code:
+            return True
+        return _indent(code[0]) > _indent(before[0]) or bool(_CONTINUES.match(code[0].lstrip()))
+
+    def _may_be_continued(self, number: int) -> bool:
+        """Whether a unit that does not parse alone may do so with the one after it: rarely where that starts afresh."""
+        if number + 1 >= len(self.units):
+            return False
+        code, after = self._code(number), self._code(number + 1)
+        if self.units[number + 1].stale or not code or not after or not _STARTS_AFRESH.match(after[0].lstrip()):
+            return True
+        is_open = any(sum(line.count(quotes) for line in code) % 2 for quotes in _TRIPLE_QUOTES)
+        return is_open or code[-1].lstrip().startswith("@")
+
+    def _code(self, number: int) -> list[str]:
+        """The lines of a unit that are neither blank nor comments."""
+        unit = self.units[number]
+        return [line for line in self.lines[unit.first : unit.end] if line.strip() and line.lstrip()[0] != "#"]
 
     def _reparse(self, low: int, high: int) -> bool:
         """Parse units ``low`` to ``high`` as one region and put the result in their place."""
@@ -524,6 +557,10 @@ def _shape(units: list[Unit]) -> list[tuple[int, int, bool, bool]]:
         for tree in unit.trees
         if tree.statements
     ]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _first_line(statement: ast.stmt) -> int:

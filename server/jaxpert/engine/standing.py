@@ -1,0 +1,131 @@
+"""What the last full examination of a file found, for as long as nothing it rests on changes.
+
+While the user types, rules are asked about the statements that changed and nothing else; the other findings of before
+stand, only their lines may have moved. What a change means for code elsewhere in the file is seen by the next full
+examination: a pause in typing brings one, and so does a doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from jaxpert.model.file_model import FileModel
+from jaxpert.rulekit.rule import Finding
+from jaxpert.text.lines import Position, Range
+
+if TYPE_CHECKING:
+    from jaxpert.syntax.scopes import TreeIndex
+
+_MARK = "examined"
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """A finding and, for each of its places in this file, the tree there and how far below its start it is."""
+
+    finding: Finding
+    anchors: tuple[tuple[TreeIndex, int], ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Examination:
+    """One run of all rules over a file, brought up to date by looks at what changed since.
+
+    Attributes:
+        state: what must be the same besides the trees.
+        names: the checkpoint names of the other files, if a rule asked for them.
+        basis: the trees that facts about other trees came out of.
+        findings: what was found.
+    """
+
+    state: tuple[object, ...]
+    names: dict[str, object] | None
+    basis: frozenset[TreeIndex]
+    findings: list[_Anchored]
+
+
+_LAST: WeakKeyDictionary[FileModel, _Examination] = WeakKeyDictionary()
+
+
+def remember(model: FileModel, rules: Collection[str], findings: Iterable[Finding]) -> None:
+    """Note what ``rules`` have just found in the file of ``model``."""
+    asked = "project_names" in model.__dict__ and model.names is not None
+    examination = _Examination(
+        _state(model, rules),
+        dict(model.names.files) if asked and model.names is not None else None,
+        frozenset(other for tree in model.every_tree for other in _others(tree)),
+        [_anchored(model, finding) for finding in findings],
+    )
+    for tree in model.every_tree:
+        tree.facts[_MARK] = examination
+    _LAST[model] = examination
+
+
+def standing(
+    model: FileModel, rules: Collection[str], examine: Callable[[], list[Finding]]
+) -> list[Finding] | None:
+    """What ``rules`` find in the file of ``model`` as it is now; None when only a full examination can tell.
+
+    Args:
+        examine: asks the rules about the trees in focus.
+    """
+    last = _LAST.get(model)
+    if last is None or last.state != _state(model, rules):
+        return None
+    if not all(tree.alive and tree.facts.get(_MARK) is last for tree in last.basis):
+        return None
+    if last.names is not None and model.names is not None and last.names != dict(model.names.files):
+        return None
+    if not all(tree.alive for one in last.findings for tree, _ in one.anchors):
+        return None
+    new = [tree for tree in model.every_tree if tree.facts.get(_MARK) is not last]
+    found = [moved for one in last.findings if (moved := _where_now(one)) is not None]
+    if new:
+        with model.focus(new):
+            more = examine()
+        for tree in new:
+            tree.facts[_MARK] = last
+        last.findings += [_anchored(model, finding) for finding in more]
+        found += more
+    return found
+
+
+def _state(model: FileModel, rules: Collection[str]) -> tuple[object, ...]:
+    source = model.source
+    names = model.replaced_attributes, model.words_about_names
+    return source.environment, model.generation, model.db, model.path, *names, frozenset(rules)
+
+
+def _others(tree: TreeIndex) -> Iterable[TreeIndex]:
+    """The other trees that the facts about ``tree`` came out of."""
+    for fact in tree.facts.values():
+        if isinstance(fact, tuple):
+            yield from (other for other in fact[1] if other is not tree)
+
+
+def _anchored(model: FileModel, finding: Finding) -> _Anchored:
+    anchors = []
+    for area in (finding.range, *(place.range for place in finding.related if not place.path)):
+        tree = model.source.unit_at(area.start.line).trees[0]
+        anchors.append((tree, area.start.line - tree.first_line))
+    return _Anchored(finding, tuple(anchors))
+
+
+def _where_now(one: _Anchored) -> Finding | None:
+    """The finding with its places as they are now; None when lines of one have been edited."""
+    moved: list[Range] = []
+    finding = one.finding
+    areas = [finding.range, *(place.range for place in finding.related if not place.path)]
+    for area, (tree, below) in zip(areas, one.anchors):
+        start, end = tree.line_now(below), tree.line_now(below + area.end.line - area.start.line)
+        if start is None or end is None:
+            return None
+        moved.append(Range(Position(start, area.start.column), Position(end, area.end.column)))
+    if moved == areas:
+        return finding
+    rest = iter(moved[1:])
+    related = tuple(place if place.path else replace(place, range=next(rest)) for place in finding.related)
+    return replace(finding, range=moved[0], related=related)
