@@ -56,7 +56,8 @@ def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES, *, quick: boo
         seen = standing(model, chosen, lambda: ask(others)) if quick else None
         if seen is None:
             seen = ask(others)
-            remember(model, chosen, seen)
+            if snapshot.on_disk is None:  # somebody has it open, and may go on typing
+                remember(model, chosen, seen)
         found = [finding for finding in (*ask(own), *seen) if not _is_meant(model, finding)]
     kept = apply_suppressions(snapshot, _unique(found), enabled)
     return Analysis(tuple(sorted(kept, key=_order)), model, snapshot, tuple(crashed))

@@ -120,30 +120,47 @@ def may_be_read_after(site: CallSite, name: str) -> bool:
     loops = (ast.For, ast.AsyncFor, ast.While)
     runs_again = any(isinstance(b.owner, loops) and b.depth > function for b in site.block.enclosing())
     end = (site.statement.end_lineno or 0, site.statement.end_col_offset or 0)
-    return any(runs_again or read is None or read >= end for read in _reads(scope.node, name))
+    return any(runs_again or read is None or read >= end for read in _reads(site.block.tree, scope.node, name))
 
 
 def may_be_read_anytime(scope: Scope, name: str) -> bool:
     """Whether a function nested in ``scope``'s own, or something that sees all names there, can read ``name``."""
-    return scope.node is not None and None in _reads(scope.node, name)
+    return scope.node is not None and scope.block is not None and None in _reads(scope.block.tree, scope.node, name)
 
 
-def _reads(node: ast.AST, name: str, at_any_time: bool = False) -> Iterator[tuple[int, int] | None]:
-    """Where ``name`` is read (or deleted) in ``node``; None for a read that may happen at any time."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Name):
-            read = child.id == name and not isinstance(child.ctx, ast.Store)
-        else:
-            read = isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name) and child.target.id == name
-        if read:
-            yield None if at_any_time else (child.lineno, child.col_offset)  # type: ignore[attr-defined]
-        elif _hides_reads(child, name):
-            yield None
-        yield from _reads(child, name, at_any_time or isinstance(child, _AT_ANY_TIME))
+_Read = tuple[int, int] | None
+"""Where a name is read or deleted; None for a read that may happen at any time."""
+
+_ANY_NAME = "*"
 
 
-def _hides_reads(node: ast.AST, name: str) -> bool:
-    """Whether others may read the variable: it is another scope's, or a call here sees all of them."""
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        return name in node.names
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SEE_ALL_NAMES
+def _reads(tree: TreeIndex, function: ast.AST, name: str) -> list[_Read]:
+    """Where ``name`` is read in ``function``, which stands in ``tree``."""
+    key = f"reads {id(function)}"
+    known = tree.facts.get(key)
+    if not isinstance(known, dict):
+        known = dict[str, list[_Read]]()
+        for read_name, read in _all_reads(function):
+            known.setdefault(read_name, []).append(read)
+        tree.facts[key] = known
+    return [*known.get(name, ()), *known.get(_ANY_NAME, ())]
+
+
+def _all_reads(function: ast.AST) -> Iterator[tuple[str, _Read]]:
+    """Every read in ``function``, by name; :data:`_ANY_NAME` where a call sees all of them."""
+    waiting = [(child, False) for child in ast.iter_child_nodes(function)]
+    while waiting:
+        node, at_any_time = waiting.pop()
+        name = ""
+        if isinstance(node, ast.Name):
+            name = "" if isinstance(node.ctx, ast.Store) else node.id
+        elif isinstance(node, ast.AugAssign):
+            name = node.target.id if isinstance(node.target, ast.Name) else ""
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):  # another scope's, where others may read it
+            yield from ((declared, None) for declared in node.names)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SEE_ALL_NAMES:
+            yield _ANY_NAME, None
+        if name:
+            yield name, None if at_any_time else (node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        at_any_time = at_any_time or isinstance(node, _AT_ANY_TIME)
+        waiting += [(child, at_any_time) for child in ast.iter_child_nodes(node)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -176,7 +176,9 @@ class Evaluator:
 
     def _hidden_by_star(self, bindings: list[Binding], owner: Scope, name: str) -> bool:
         """Whether a later star import may bring another ``name``."""
-        stars = owner.bindings.get("*", ())
+        stars = owner.bindings.get("*")
+        if not stars:
+            return False
         last = max((_place(binding) for binding in bindings), default=(0, 0))
         for star in stars:
             module = self.model.absolute(str(star.detail[0]), int(str(star.detail[1])))
@@ -189,7 +191,7 @@ class Evaluator:
 
     def _after_changes(self, value: Sequence | Table, name: str, owner: Scope, frame: Frame) -> Value:
         """A list, set or dictionary that is also changed in place through its name."""
-        made = list(self._changes(name, owner))
+        made = self._changes(name, owner)
         if not made or (isinstance(value, Sequence) and value.kind in ("tuple", "frozenset")):
             return value
         removes = any(change.removes for change in made)
@@ -205,9 +207,11 @@ class Evaluator:
                 entries.append((key, entry))
         return replace(value, entries=tuple(entries), exact=False)
 
-    def _changes(self, name: str, owner: Scope) -> Iterator[Change]:
-        for tree in self.model.source.trees():
-            yield from (change for change in changes(tree).get(name, ()) if change.owner() is owner)
+    def _changes(self, name: str, owner: Scope) -> list[Change]:
+        shared = owner.kind in ("module", "class") or owner.block is None
+        trees = self.model.source.trees() if shared else [owner.block.tree]  # type: ignore[union-attr]
+        found = (change for tree in trees for change in changes(tree).get(name, ()))
+        return [change for change in found if change.owner() is owner]
 
     def binding(self, binding: Binding, frame: Frame | None = None) -> Value:
         """What one binding gives its name."""

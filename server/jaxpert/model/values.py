@@ -172,6 +172,8 @@ UNKNOWN = Value()
 
 def choice(values: list[Value]) -> Value:
     """The one value, or a choice of them."""
+    if len(values) == 1:
+        return values[0]
     flat: list[Value] = []
     seen: set[object] = set()
     for value in values:

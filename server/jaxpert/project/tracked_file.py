@@ -125,9 +125,11 @@ class TrackedFile:
 
     def mentions_rematerialization(self) -> bool:
         """Whether the words stand anywhere in the text; a file that cannot be read has none."""
-        if self.source is not None:
+        if self.is_open and self.source is not None:
             return _mentions(self.source.text)
-        if self.mentioned is None:
+        if self.mentioned is None and self.source is not None:
+            self.mentioned = _mentions(self.source.text)
+        elif self.mentioned is None:
             try:
                 self.mentioned = _mentions(self.read().text)
             except UnreadableSource:

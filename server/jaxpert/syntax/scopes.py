@@ -255,7 +255,7 @@ def reaching(bindings: list[Binding], use: ast.AST, scope: Scope, block: Block, 
     binding may be seen that no ``+=`` behind it has changed. The value of an augmented assignment takes in those
     before it.
     """
-    if len(bindings) < 2 and scope is not owner:
+    if len(bindings) < 2:
         return bindings
     if not _same_frame(scope, owner):
         last = {_suite(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
@@ -333,6 +333,18 @@ def _excluded(one: Block, other: Block) -> bool:
 
 _ALIASES = (ast.Name, ast.Attribute, ast.Call)
 _LEAVES = frozenset({ast.Name, ast.Constant})
+_COMPREHENSIONS = frozenset({ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp})
+_INNER: dict[type, tuple[str, ...]] = {
+    ast.BinOp: ("left", "right"),
+    ast.UnaryOp: ("operand",),
+    ast.BoolOp: ("values",),
+    ast.Compare: ("left", "comparators"),
+    ast.Subscript: ("value", "slice"),
+    ast.Starred: ("value",),
+    ast.Tuple: ("elts",),
+    ast.List: ("elts",),
+}
+"""Where the common expressions hold others; operators and contexts hold none."""
 _NAMED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -635,24 +647,24 @@ class _Walk:
                     stack.append(keyword.value)
             elif kind is ast.Lambda:
                 self.body(node, scope, block, statement)  # type: ignore[arg-type]
-            elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-                self.comprehension(node, scope, block, statement)
-            elif isinstance(node, ast.NamedExpr):
-                stack.append(node.value)
+            elif kind in _COMPREHENSIONS:
+                self.comprehension(node, scope, block, statement)  # type: ignore[arg-type]
+            elif kind is ast.NamedExpr:
+                stack.append(node.value)  # type: ignore[attr-defined]
                 home = scope
                 while home.kind == "comprehension" and home.parent is not None:
                     home = home.parent
-                self.bind(node.target.id, BindingKind.ASSIGN, node, home, block, node.value)
+                self.bind(node.target.id, BindingKind.ASSIGN, node, home, block, node.value)  # type: ignore[attr-defined]
             else:
                 if kind is ast.Dict:
                     self.tree.dicts.append(Site(node, scope, block))
                 elif kind in (ast.Yield, ast.YieldFrom) and function is not None:
                     function.is_generator = True
-                for field in node._fields:
+                for field in _INNER.get(kind) or node._fields:
                     value = getattr(node, field, None)
                     if value.__class__ is list:
-                        stack.extend(item for item in value if isinstance(item, ast.AST))
-                    elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                        stack += [item for item in value if isinstance(item, ast.AST)]
+                    elif isinstance(value, ast.AST):
                         stack.append(value)
 
     def comprehension(
