@@ -196,9 +196,20 @@ class Scheduler:
 
 
 def settle_heap() -> None:
-    """Collect once, and spare what is alive now from all later collections."""
+    """Collect once, give the system back what is free, and spare what is alive now from all later collections."""
     gc.collect()
     gc.freeze()
+    _return_free_memory()
+
+
+def _return_free_memory() -> None:
+    """Where the C library has glibc's ``malloc_trim``; elsewhere free memory is kept for later."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+    except (ImportError, OSError, AttributeError, TypeError):
+        return
 
 
 def collect_when_many() -> None:

@@ -6,7 +6,6 @@ nothing printed by accident, in Python or below it, can break the conversation.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jaxpert.lsp.framing import Framing
+from jaxpert.lsp.without_tls import asyncio
 
 if TYPE_CHECKING:
     from jaxpert.lsp.language_server import JaxpertServer
