@@ -7,10 +7,12 @@ imported when that command is asked for.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
 from jaxpert import __version__
+from jaxpert.cli.command import output_seen_off
 from jaxpert.text.near_misses import did_you_mean
 
 _COMMANDS = {
@@ -34,6 +36,11 @@ class _LazyGroup(click.Group):
         if args and args[0] not in commands and not args[0].startswith("-"):
             ctx.fail(f"There is no command `{args[0]}`{did_you_mean(args[0], commands) or '.'}")
         return super().resolve_command(ctx, args)
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Also prints the help and the version."""
+        with output_seen_off():
+            return super().make_context(*args, **options)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:

@@ -201,6 +201,8 @@ def test_a_rule_that_crashed_is_not_passed_over(run: Run, monkeypatch: pytest.Mo
         ("check a.py >/dev/full", "standard output: No space left on device"),
         ("check a.py --output-format json >/dev/full", "standard output: No space left on device"),
         ("rules >/dev/full", "standard output: No space left on device"),
+        ("--help >/dev/full", "standard output: No space left on device"),
+        ("check --help >/dev/full", "standard output: No space left on device"),
         ("check missing.py 2>/dev/full", ""),
         ("check missing.py 2>&-", ""),
         ("check a.py >&-", "standard output is closed"),

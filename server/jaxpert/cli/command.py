@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,27 +15,39 @@ import click
 class PrintingCommand(click.Command):
     """A command for whose output somebody waits: where it cannot be written, that is said, with exit code 2."""
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Also prints the help."""
+        with output_seen_off():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and see its output off."""
-        # A process that is started with a closed stream has None in its place.
-        if sys.stderr is None:
-            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (open to the end)
-        if sys.stdout is None:
-            click.echo("jaxpert: standard output is closed", err=True)
-            ctx.exit(2)
+        with output_seen_off():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def output_seen_off() -> Iterator[None]:
+    """Within, what is printed reaches standard output, or the process ends with exit code 2 and says why."""
+    # A process that is started with a closed stream has None in its place.
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (open to the end)
+    if sys.stdout is None:
+        click.echo("jaxpert: standard output is closed", err=True)
+        sys.exit(2)
+    try:
         try:
-            try:
-                return super().invoke(ctx)
-            finally:
-                sys.stdout.flush()
-        except OSError as error:
-            # Errors about a file bear its name. A reader that had enough is left to click, which ends quietly.
-            if error.filename is not None or error.errno in (errno.EPIPE, errno.ENOENT):
-                raise
-            with contextlib.suppress(OSError):  # it may be standard error that cannot be written
-                click.echo(f"jaxpert: standard output: {error.strerror or error}", err=True)
-            _discard_output()
-            ctx.exit(2)
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        # Errors about a file bear its name. A reader that had enough is left to click, which ends quietly.
+        if error.filename is not None or error.errno in (errno.EPIPE, errno.ENOENT):
+            raise
+        with contextlib.suppress(OSError):  # it may be standard error that cannot be written
+            click.echo(f"jaxpert: standard output: {error.strerror or error}", err=True)
+        _discard_output()
+        sys.exit(2)
 
 
 def _discard_output() -> None:

@@ -78,16 +78,21 @@ def _statement(statement: ast.stmt, truth: Truth, ends: Ends) -> ast.stmt | None
 
 
 def _if(statement: ast.If, truth: Truth, ends: Ends) -> ast.stmt | None:
-    known = truth(statement.test)
-    if known is True:
-        return _suite(statement.body, statement, truth, ends)
-    if known is False:
-        return _suite(statement.orelse, statement, truth, ends)
-    body = _suite(statement.body, statement, truth, ends)
-    orelse = _suite(statement.orelse, statement, truth, ends)
-    if body is None and orelse is None:
-        return None
-    return statement
+    """An ``if`` with all its ``elif``: a loop, since there may be hundreds."""
+    left = False
+    arm = statement
+    while True:
+        known = truth(arm.test)
+        if known is not False:
+            left |= _suite(arm.body, arm, truth, ends) is not None
+        if known is True:
+            break
+        if len(arm.orelse) == 1 and isinstance(arm.orelse[0], ast.If):
+            arm = arm.orelse[0]
+            continue
+        left |= _suite(arm.orelse, arm, truth, ends) is not None
+        break
+    return statement if left else None
 
 
 def _while(statement: ast.While, truth: Truth, ends: Ends) -> ast.stmt | None:
