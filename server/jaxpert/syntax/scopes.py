@@ -199,21 +199,12 @@ class TreeIndex:
         self.virtual_length = 0
         self.line_map: list[int | None] | None = None
         self.facts: dict[str, object] = {}
-        self.words: frozenset[str] | None = None
-
+        self.words: set[str] | frozenset[str] = set()
 
     def mentions(self) -> frozenset[str]:
         """Every name in the tree, and every attribute as ``.name``; identifiers in strings count as both."""
-        if self.words is None:
-            found: set[str] = set()
-            for statement in self.statements:
-                for node in ast.walk(statement):
-                    if isinstance(node, ast.Name):
-                        found.add(node.id)
-                    elif isinstance(node, ast.Attribute):
-                        found.add(f".{node.attr}")
-                    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-                        found.update((node.value, f".{node.value}"))
+        if not isinstance(self.words, frozenset):
+            found = self.words
             if not isinstance(self.top.node, ast.ClassDef) or not self.functions:  # code of a class body sees its names
                 found |= {f".{name}" for name in found if name[0] != "."}
             self.words = frozenset(found)
@@ -332,7 +323,6 @@ def _excluded(one: Block, other: Block) -> bool:
 
 
 _ALIASES = (ast.Name, ast.Attribute, ast.Call)
-_LEAVES = frozenset({ast.Name, ast.Constant})
 _COMPREHENSIONS = frozenset({ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp})
 _INNER: dict[type, tuple[str, ...]] = {
     ast.BinOp: ("left", "right"),
@@ -354,6 +344,7 @@ class _Walk:
     def __init__(self, tree: TreeIndex) -> None:
         self.tree = tree
         self.top = tree.top
+        self.words: set[str] = tree.words  # type: ignore[assignment]
         self.handlers: dict[type, Callable[..., None]] = {
             ast.FunctionDef: self.function,
             ast.AsyncFunctionDef: self.function,
@@ -418,6 +409,7 @@ class _Walk:
     ) -> None:
         """Bind the names in an assignment target. Attributes and items bind nothing, but hold expressions."""
         if node.__class__ is ast.Name:
+            self.words.add(node.id)
             self.bind(node.id, kind, statement or node, scope, block, value, path)
         elif isinstance(node, (ast.Tuple, ast.List)):
             stars = [position for position, item in enumerate(node.elts) if isinstance(item, ast.Starred)]
@@ -594,6 +586,8 @@ class _Walk:
         for number, case in enumerate(node.cases):
             inside = Block(block, node, f"case {number}", self.tree)
             for pattern in ast.walk(case.pattern):
+                if isinstance(pattern, ast.Name):
+                    self.words.add(pattern.id)
                 name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
                 if isinstance(name, str):
                     self.bind(name, BindingKind.OTHER, pattern, scope, inside)
@@ -631,13 +625,20 @@ class _Walk:
         self, root: ast.expr, scope: Scope, block: Block, statement: ast.stmt, function: Function | None = None
     ) -> None:
         calls = self.tree.calls
+        words = self.words
         stack: list[ast.AST] = [root]
         while stack:
             node = stack.pop()
             kind = node.__class__
-            if kind in _LEAVES:
-                continue
-            if kind is ast.Attribute:
+            if kind is ast.Name:
+                words.add(node.id)  # type: ignore[attr-defined]
+            elif kind is ast.Constant:
+                text = node.value  # type: ignore[attr-defined]
+                if text.__class__ is str and text.isidentifier():
+                    words.add(text)
+                    words.add(f".{text}")
+            elif kind is ast.Attribute:
+                words.add(f".{node.attr}")  # type: ignore[attr-defined]
                 stack.append(node.value)  # type: ignore[attr-defined]
             elif kind is ast.Call:
                 calls.append(CallSite(node, scope, block, statement))  # type: ignore[arg-type]
