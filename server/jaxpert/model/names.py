@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
+from jaxpert.model.aliases import words_for
 from jaxpert.model.calls import call_at
 from jaxpert.model.values import Pattern, Sequence, Value, string
-from jaxpert.syntax.scopes import BindingKind, TreeIndex
+from jaxpert.syntax.scopes import TreeIndex
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
@@ -144,30 +145,7 @@ def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
 
 def words_about_names(model: FileModel) -> frozenset[str]:
     """What a call must end in to be about names: most calls of other files are passed over by it."""
-    words = {"partial", *model.db.words_about_names}
-    for _ in range(2):  # an alias of an alias
-        for tree in model.every_tree:
-            words.update(name for name, source in _aliases(tree) if source in words)
-    return frozenset(words)
-
-
-def _aliases(tree: TreeIndex) -> list[tuple[str, str]]:
-    """Names bound in a tree, each with the last word of what it stands for."""
-    known = tree.facts.get("aliases")
-    if not isinstance(known, list):
-        known = tree.facts["aliases"] = [
-            (b.name, str(b.detail[2]) if b.kind is BindingKind.FROM_IMPORT else _last_word(b.value))
-            for b in tree.aliases
-        ]
-    return known
-
-
-def _last_word(value: ast.expr | None) -> str:
-    while isinstance(value, ast.Call) and value.args:  # functools.partial(checkpoint_name, …), getattr(policies, "…")
-        value = value.args[-1] if isinstance(value.args[-1], ast.Constant) else value.args[0]
-    if isinstance(value, ast.Constant):
-        return str(value.value)
-    return value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
+    return words_for(model, "partial", *model.db.words_about_names)
 
 
 def _said_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
