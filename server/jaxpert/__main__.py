@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from jaxpert import __version__
-from jaxpert.cli.command import output_seen_off
 from jaxpert.text.near_misses import did_you_mean
 
 _COMMANDS = {
@@ -37,10 +36,14 @@ class _LazyGroup(click.Group):
             ctx.fail(f"There is no command `{args[0]}`{did_you_mean(args[0], commands) or '.'}")
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *args: Any, **options: Any) -> click.Context:
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> click.Context:
         """Also prints the help and the version."""
+        if args[:1] == ["lsp"]:
+            return super().make_context(info_name, args, *more, **options)
+        from jaxpert.cli.command import output_seen_off
+
         with output_seen_off():
-            return super().make_context(*args, **options)
+            return super().make_context(info_name, args, *more, **options)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
