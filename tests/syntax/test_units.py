@@ -181,6 +181,11 @@ def test_texts_that_cannot_be_read_are_a_problem_and_no_crash(text: str) -> None
     assert source.text == "y = 1\n" + text
 
 
+def test_a_broken_class_may_end_in_a_bare_indent() -> None:
+    source = SourceFile("import jax\nclass A:\n    x = (\n    def f(self):\n        pass\n    ")
+    assert [unit.stale for unit in source.units] == [False, False, True, False]
+
+
 def test_line_ends_may_be_split_and_joined() -> None:
     source = SourceFile("a = 1\r\nb = 2\n")
     source.edit(range_at(0, 5, 0, 5), "\r")

@@ -222,7 +222,7 @@ class SourceFile:
             for n in range(first + 1, end)
             if indent
             and self.lines[n].startswith(indent)
-            and self.lines[n][len(indent)] not in " \t#)]}\r\n"
+            and self.lines[n][len(indent) : len(indent) + 1].strip(" \t#)]}\r\n")
             and not self.lines[n - 1].startswith(indent + "@")
         ]
         header = parse(self._source(first, starts[0]) + indent + "pass\n") if starts else None
