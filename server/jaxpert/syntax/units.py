@@ -62,6 +62,7 @@ class SourceFile:
 
     def __init__(self, text: str) -> None:
         self.lines = split_lines(text)
+        self._text: str | None = text
         self.units: list[Unit] = []
         self.module = Scope("module", None, None, None)
         self.problem: SyntaxProblem | None = None
@@ -75,7 +76,9 @@ class SourceFile:
     @property
     def text(self) -> str:
         """The whole text."""
-        return "".join(self.lines)
+        if self._text is None:
+            self._text = "".join(self.lines)
+        return self._text
 
     @property
     def is_current(self) -> bool:
@@ -92,6 +95,7 @@ class SourceFile:
             tree.dismantle()
         self.units = []
         self._trees = []
+        self._text = None
         self.module.bindings = {}
 
     # -- positions --------------------------------------------------------------------------------------------
@@ -437,6 +441,7 @@ class SourceFile:
         high = self._unit_number(end - 1)
         grown = len(new) - (end - first)
         self.lines[first:end] = new
+        self._text = None
         for unit in self.units[high + 1 :]:
             unit.first += grown
             unit.end += grown
