@@ -24,6 +24,57 @@ def words_for(model: FileModel, *words: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
+    """The trees in focus that may hold a value that comes from an object named by one of ``words``.
+
+    That is every tree which mentions one, or a name that such a tree binds, or an import that may bring one.
+    """
+    about: set[int] | None = model.memory.get(words)
+    if about is None:
+        about = model.memory[words] = set(map(id, _about(model, words)))
+    return [tree for tree in model.trees if id(tree) in about] if about else []
+
+
+def _about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
+    if "*" in model.source.module.bindings:
+        return model.every_tree
+    names = words_for(model, *words) | _brought(model)
+    waiting, found = model.every_tree, list[TreeIndex]()
+    while names:
+        both = names | {f".{name}" for name in names}
+        new = [tree for tree in waiting if not tree.mentions().isdisjoint(both)]
+        waiting = [tree for tree in waiting if tree.mentions().isdisjoint(both)]
+        found += new
+        names = frozenset(name for tree in new for name in _bound_in(tree))
+    return found
+
+
+def _brought(model: FileModel) -> frozenset[str]:
+    """Names imported from modules of the workspace that speak of rematerialization."""
+    return frozenset(
+        binding.name
+        for tree in model.every_tree
+        for binding in tree.aliases
+        if binding.kind is BindingKind.FROM_IMPORT
+        if (module := model.absolute(str(binding.detail[0]), int(str(binding.detail[1])))) is not None
+        if not model.is_library(module) and model.may_wrap(module, str(binding.detail[2]))
+    ) | frozenset(
+        name
+        for name, bindings in model.source.module.bindings.items()
+        if any(it.kind is BindingKind.IMPORT and not model.is_library(str(it.detail[1])) for it in bindings)
+        if any(it.kind is BindingKind.IMPORT and model.may_wrap(str(it.detail[1]), "") for it in bindings)
+    )
+
+
+def _bound_in(tree: TreeIndex) -> Iterable[str]:
+    yield from tree.contribution
+    for scope in tree.classes.values():
+        yield from scope.bindings
+    for statement in tree.block_of:
+        if isinstance(statement, ast.Assign):
+            yield from (target.attr for target in statement.targets if isinstance(target, ast.Attribute))
+
+
 def mentioned(tree: TreeIndex, words: Iterable[str]) -> bool:
     """Whether ``tree`` mentions one of ``words``, as a name, an attribute or in a string."""
     said = tree.mentions()

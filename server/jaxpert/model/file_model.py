@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model import guards
@@ -87,6 +87,8 @@ class FileModel:
         self.looked_up: set[str] = set()
         """Modules of the workspace that facts of this file were taken from."""
         self.evaluator = Evaluator(self)
+        self.memory: dict[object, Any] = {}
+        """What was worked out for the file as it is now."""
         self._focus: list[TreeIndex] | None = None
         self._lookup = lookup
         self._may_wrap = may_wrap
@@ -105,6 +107,7 @@ class FileModel:
         self.names = names
         self.generation = generation
         self.evaluator.forget()
+        self.memory.clear()
         self._other_models.clear()
         self._exported.clear()
         self._dead.clear()
