@@ -37,7 +37,7 @@ REFERENCE = "https://docs.jax.dev/en/latest/_autosummary/{}.html"
 CHANGES = {"added", "changed", "deprecated", "removed", "note"}
 FIELDS = {
     "name", "library", "kind", "paths", "wider", "signature", "accepts", "roles", "traits", "trait_since", "summary",
-    "notes", "url", "example",
+    "arguments", "notes", "url", "example", "example_since",
 }  # fmt: skip
 
 
@@ -98,13 +98,14 @@ def read_written() -> list[dict[str, Any]]:
     """
     entries: list[dict[str, Any]] = []
     for file in sorted((DATA / "apis").glob("*.toml")):
-        entries += tomllib.loads(file.read_text("utf-8"))["api"]
+        content = tomllib.loads(file.read_text("utf-8"))
+        entries += ({**entry, "shared_arguments": content.get("arguments", {})} for entry in content["api"])
     kinds = {kind.value for kind in ApiKind}
     owners: dict[str, str] = {}
     for entry in entries:
         name = entry["name"]
         for wrong, what in (
-            (set(entry) - FIELDS, "field"),
+            (set(entry) - FIELDS - {"shared_arguments"}, "field"),
             ({entry["kind"]} - kinds, "kind"),
             (set(entry.get("roles", {})) - set(ROLES), "role"),
             (set(entry.get("traits", ())) - set(TRAITS), "trait"),
@@ -237,7 +238,7 @@ def apis_json(written: list[dict[str, Any]], facts: Facts) -> str:
     """One line for each API.
 
     Raises:
-        DataError: an API of JAX was never there, or a role names a parameter that no signature has.
+        DataError: an API of JAX was never there, or a role or a description names a parameter that no signature has.
     """
     versions = ordered(facts.versions)
     lines = []
@@ -251,14 +252,20 @@ def apis_json(written: list[dict[str, Any]], facts: Facts) -> str:
             "traits": sorted(entry.get("traits", ())),
             "trait_since": entry.get("trait_since", {}),
             "summary": entry["summary"],
+            "arguments": {},
             "notes": entry.get("notes", []),
             "url": entry["url"],
             "example": entry.get("example", "").strip("\n"),
+            "example_since": entry.get("example_since", ""),
         }
         signatures = [parse_signature(text, Version("0")) for text, *_ in record["signatures"]]
-        lost = set(record["roles"].values()) - {p.name for signature in signatures for p in signature.parameters}
+        parameters = {p.name: None for signature in signatures for p in signature.parameters}
+        described = entry.get("arguments", {})
+        lost = {*record["roles"].values(), *described} - parameters.keys()
         if lost:
             raise DataError(f"{entry['name']}: no signature has the parameter {', '.join(sorted(lost))}")
+        described = {**entry.get("shared_arguments", {}), **described}
+        record["arguments"] = {name: described[name] for name in parameters if name in described}
         lines.append("  " + json.dumps(record, ensure_ascii=False))
     # A switch, once there, has stayed; the first release is enough.
     switches = {name: ordered(found)[0] for name, found in sorted(facts.switches.items()) if found}

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +21,7 @@ from jaxpert.rules import ALL_RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path("server/docs/rules")
+TRUTH_TABLE = ROOT / "tests/real_jax/truth_table.json"
 BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
 NOTE = "<!-- Written by server/tools/generate.py from the rule's module; edit that. -->\n\n"
 
@@ -27,6 +30,7 @@ def generated(root: Path) -> dict[Path, str]:
     """Every generated file, by its path relative to ``root``, with the content that it should have."""
     files = {PAGES / f"{rule.name}.md": NOTE + rule_page(rule) for rule in ALL_RULES}
     files[PAGES / "README.md"] = NOTE + "# Rules\n\n" + rule_table(ALL_RULES, "")
+    files[Path("server/jaxpert/engine/error_texts.json")] = error_texts(ALL_RULES, TRUTH_TABLE)
     files[Path("server/docs/jaxpert.schema.json")] = json.dumps(options_schema(ALL_RULES), indent=2) + "\n"
     readme = root / "README.md"
     if readme.exists():
@@ -43,6 +47,62 @@ def rule_table(rules: Iterable[Rule], folder: str) -> str:
         summary = rule.summary.replace("|", "\\|") + (" (preview)" if rule.stage is Stage.PREVIEW else "")
         rows.append(f"| {rule.code} | {name} | {rule.severity.value} | {'yes' if rule.fix else ''} | {summary} |")
     return "\n".join(rows) + "\n"
+
+
+def error_texts(rules: Iterable[Rule], truth_table: Path) -> str:
+    """What the rules' examples really raised, without what belongs to the example alone, as JSON by rule.
+
+    The truth table has one row for each example, in the same order; examples without a row are left out.
+    """
+    rows = json.loads(truth_table.read_text(encoding="utf-8"))["rules"]
+    texts: dict[str, list[str]] = {}
+    for rule in rules:
+        raised = [
+            f"{outcome['bad']['exception']}: {_in_general(outcome['bad']['message'], example.bad)}".rstrip(": ")
+            for example, row in zip(rule.examples, rows.get(rule.name, ()))
+            for outcome in row["outcomes"]
+            if isinstance(outcome["bad"], dict)
+        ]
+        if raised:
+            texts[rule.name] = list(dict.fromkeys(raised))
+    return json.dumps(texts, indent=1, ensure_ascii=False) + "\n"
+
+
+_PARTICULAR = re.compile(
+    r"https?://\S+|<[^<>\n]* at 0x[0-9a-f]+>|0x[0-9a-f]+|[\w./\\-]*\.py(?::\d+)*"
+    r"|\b(?:bf|bfloat|float|uint|int|f|i|u)\d+\b"
+)
+_ALSO_JAXS_WORDS = {
+    "argument", "array", "axis", "function", "index", "input", "key", "name", "names", "output", "policy", "primitive",
+    "shape", "state", "tree", "type", "value",
+}  # fmt: skip
+_LONGEST_TEXT = 200
+
+
+def _in_general(message: str, program: str) -> str:
+    """``message`` with "…" for places, shapes, and the names and strings of ``program``."""
+    own: set[str] = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            own.add(node.name)
+        elif isinstance(node, ast.arg):
+            own.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            own.add(node.value)
+    own -= _ALSO_JAXS_WORDS | _keywords(program)
+    words = "|".join(sorted(map(re.escape, own), key=len, reverse=True))
+    text = _PARTICULAR.sub("…", message)
+    if words:
+        text = re.sub(rf"(?<!\w)(?:{words})(?!\w)", "…", text)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT].rpartition(" ")[0] + " …"
+
+
+def _keywords(program: str) -> set[str]:
+    """The keywords of calls: names of JAX's parameters, or what somebody took for them."""
+    return {node.arg for node in ast.walk(ast.parse(program)) if isinstance(node, ast.keyword) and node.arg}
 
 
 def options_schema(rules: Iterable[Rule]) -> dict[str, object]:

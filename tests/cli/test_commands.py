@@ -55,7 +55,7 @@ def test_explain_takes_names_and_codes_in_any_case(subject: str) -> None:
         ("policy-fals-through", "Did you mean policy-falls-through"),
         ("falls", "Did you mean policy-falls-through?"),
         ("policy_falls_through", "Did you mean policy-falls-through"),
-        ("E501", "`jaxpert rules` lists them all."),
+        ("ruff", "`jaxpert rules` lists them all."),
     ],
 )
 def test_explain_knows_what_was_meant(subject: str, hint: str) -> None:

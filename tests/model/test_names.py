@@ -45,7 +45,21 @@ FACTS = {
     "make = cp.save_only_these_names\np = make('a')": ["use 'a' = 'a'"],
     "p = cp.save_only_these_names(f'layer{i}')": ["use /layer.*/ = f'layer{i}'"],
     "p = cp.save_only_these_names(*('a', 'b'))": ["use 'a' = 'a'", "use 'b' = 'b'"],
-    "p = cp.save_only_these_names(*names)": [],
+    "p = cp.save_only_these_names(*names)": ["use /.*/ = cp.save_only_these_names(*names)"],
+    "p = cp.save_only_these_names(**options)": ["use /.*/ = cp.save_only_these_names(**options)"],
+    "NAMES = ['a', f'b{i}']\np = cp.save_only_these_names('c', *NAMES)":
+        ["use 'a' = 'a'", "use 'c' = 'c'", "use /b.*/ = f'b{i}'"],
+    "P = partial\np = P(cp.save_only_these_names, 'a')()": ["use 'a' = 'a'", "use 'a' = 'a'"],
+    "import enum\nclass N(str, enum.Enum):\n    A = 'a'\ny = checkpoint_name(x, N.A)": ["tag 'a' = 'a'"],
+    "p = cp.save_and_offload_only_these_names(names_which_can_be_saved=cfg.names, names_which_can_be_offloaded=['b'],"
+    " offload_src='device', offload_dst='pinned_host')": ["use 'b' = 'b'", "use /.*/ = cfg.names"],
+    # names that policies of the user's compare
+    "def p(prim, *_, **kw):\n    return kw['name'] in ('a', 'b') or 'c' != kw.get('name')":
+        ["use 'a' = 'a'", "use 'b' = 'b'", "use 'c' = 'c'"],
+    "p = lambda prim, *_, **kw: kw['name'] == 'a'": ["use 'a' = 'a'"],
+    "KEEP = {'a': 1}\np = lambda prim, *_, **kw: kw['name'] in KEEP": ["use 'a' = 'a'"],
+    "def p(prim, *_, **kw):\n    return kw['axis'] == 'a' or other['name'] == 'b'": [],
+    "def p(**kw):\n    return kw['name'] == 'a'": [],
     "p = cp.save_and_offload_only_these_names(names_which_can_be_saved=['a'], names_which_can_be_offloaded=('b',),"
     " offload_src='device', offload_dst='pinned_host')": ["use 'a' = 'a'", "use 'b' = 'b'"],
     "NAMES = {'a'}\np = cp.save_and_offload_only_these_names(names_which_can_be_saved=NAMES | {'b'},"
@@ -64,7 +78,7 @@ def test_names_of_a_file(source: str) -> None:
     model = model_of(HEAD + source, MODULES)
     facts = model.name_facts
     found = []
-    for place in (*facts.tags, *facts.uses, *facts.hints):
+    for place in (*facts.tags, *facts.uses, *facts.hints, *facts.compared):
         written = _text(model_of(MODULES["names"]) if place.path == "names.py" else model, place)
         elsewhere = f"{place.path}: " if place.path != "main.py" else ""
         name = repr(place.text) if place.text else f"/{place.regex}/"

@@ -35,6 +35,7 @@ LEAVES = {
     "jnp.ones(3).astype('int8'), jnp.ones(3).T, jnp.ones(3)[0], jnp.ones(3).at[0].set(1), jnp.ones(3).shape":
         "(array, array, array, array, ?)",
     "w = jax.random.normal(k) * 0.02\nb = w + 1\n(w, b)": "(array, array)",
+    "a, *b = jax.random.split(k)\n(a, b)": "(array, ?)",
     "a, b = jax.random.split(k)\nfor c in jnp.ones(3):\n    (a, b, c)": "(array, array, array)",
     "jnp.pi, np.inf, jnp.sin": "(number, number, ?)",
     "len(x), x == 1, isinstance(x, int), sum(x)": "(number, number, number, number)",
@@ -62,6 +63,12 @@ CONTAINERS = {
     "p = [1]\np.append(2)\np": "[…]",
     "p = (1,)\np += (None,)\np": "(number, None)",
     "p = {'w': 1}\nif c:\n    p = None\np": "?",
+    "p = {'w': [1]}\np['w'].append(2)\np": "{…}",
+    "p = {'w': {}}\np['w']['b'] = 2\np": "{…}",
+    "p = {'w': {}}\nfor q in p.values():\n    q['b'] = 2\np": "{…}",
+    "p = {'w': 1}\nq = p\nq['b'] = 2\np": "{…}",
+    "p = {'w': 1}\nfill(p)\np": "{…}",
+    "p = [1]\nprint(p)\nq = f(p)\np": "[number]",
     "def init(b=None): return {'w': jnp.ones(3) * 2, 'b': b}\ninit(), init(1), init(unknown)":
         "({'w': array, 'b': None}, {'w': array, 'b': number}, {'w': array, 'b': ?})",
     "def f(p=None):\n    p": "?",

@@ -220,7 +220,24 @@ CONVERSIONS = {
         "np.sin numpy np.sin(p) | np.linalg.norm numpy np.linalg.norm(a)",
     "b = p[p > 0], p[~(p > 0) & (a < 1)], p[jnp.isnan(p)], p[a + 1], u[p > 0]":
         "[] mask p[p > 0] | [] mask p[~(p > 0) & (a < 1)] | [] mask p[jnp.isnan(p)]",
-    "k = p > 0\nb = p[k]\np[k] = 1\nc = p.at[k].set(0)": "[] mask p[k]",
+    "k = p > 0\nb = p[k]\np[k] = 1\nc = p.at[k].set(0)": "[] mask p[k] | [] mask p.at[k]",
+    "import math\nb = math.sin(p), math.gcd(p, 2), math.prod(p), math.sin(u)":
+        "math.sin float math.sin(p) | math.gcd index math.gcd(p, 2)",
+    "b = any(a), all(p), sorted([a, p]), sorted(a), hash(a), hash(p), hex(p)":
+        "any() bool any(a) | sorted() bool sorted(a) | hash() hash a | hex() index hex(p)",
+    "b = {a}, {a: 1, **m}, {p}, a in {1, 2}, a in u": "{} hash a | {} hash a | in hash a",
+    "b = np.array([p, 1]), np.float32(a), np.array([1, 2])[p], np.arange(3)[1]":
+        "np.array numpy np.array([p, 1]) | np.float32 numpy np.float32(a) | [] numpy p",
+    "b = jnp.zeros(p), jnp.ones((3, p)), jnp.zeros(p.shape), jnp.zeros(m), jnp.eye(2, M=a)":
+        "jnp.zeros shape p | jnp.ones shape p | jnp.eye shape a",
+    "b = jnp.arange(a, p), jnp.repeat(a, p), jnp.repeat(a, p, total_repeat_length=4), jax.random.split(u, p)":
+        "jnp.arange size a | jnp.arange size p | jnp.repeat size p | jax.random.split keys p",
+    "b = jnp.sum(u, axis=p), jnp.sum(u, axis=a), jnp.stack([u, u], axis=a), a.mean(p), a.mean(axis=a)":
+        "jnp.sum axis a | jnp.stack axis index a | .mean() axis a",
+    "b = a.reshape(p, -1), u.reshape(p), a.reshape((2, p)), a.reshape(u.shape)":
+        ".reshape() shape p | .reshape() shape p",
+    "b = p[:a], p[:p], p[0, a:a + 1], p.at[a:].set(0), u[:a], [1, 2][:a], p[:u]":
+        "[:] slice a | [:] slice a | [:] slice a | [] index a",
     "def int(v): ...\nb = int(p)": "",
     "b = [v for v in u if v > p]": "if bool v > p",
     "b = [p for p in u if p > 1]": "",

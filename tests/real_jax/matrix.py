@@ -1,5 +1,7 @@
 """Runs every rule example on many JAX versions and writes what happened to ``truth_table.json``.
 
+A program that has not changed since is not run again.
+
     python -m tests.real_jax.matrix                                   # builds the environments it needs, in a cache
     python -m tests.real_jax.matrix --python 0.4.30=PATH --python …   # uses the given interpreters instead
 
@@ -106,24 +108,34 @@ def prepared_table(old: Table) -> Table:
     return Table(dict(old.versions), rules)
 
 
-def measure(python: str, table: Table) -> Version:
-    """Run all examples with ``python``, in default mode and with remat3 where it exists, into ``table``."""
-    examples = [example for rule in ALL_RULES for example in rule.examples]
-    rows = [row for rule in ALL_RULES for row in table.rules[rule.name]]
+def measure(version: str, python: str, table: Table, again: bool = False) -> int:
+    """Run with ``python``, in default mode and with remat3 where it exists, what ``table`` lacks, and fill it in.
+
+    Args:
+        again: run what it has, too.
+
+    Returns:
+        How many examples ran.
+    """
+    pairs = [(e, row) for rule in ALL_RULES for e, row in zip(rule.examples, table.rules[rule.name])]
+    lacking = [(e, row) for e, row in pairs if again or (version, "default") not in row.outcomes]
+    if not lacking:
+        return 0
 
     def run_all(remat3: bool) -> outcomes.Run:
-        return outcomes.run([r for example in examples for r in outcomes.requests_for(example, remat3)], python)
+        return outcomes.run([r for e, _ in lacking for r in outcomes.requests_for(e, remat3)], python)
 
-    default = run_all(remat3=False)
-    runs = {"default": default}
+    runs = {"default": run_all(remat3=False)}
+    default = runs["default"]
+    if str(default.jax) != version:
+        raise SystemExit(f"{python} has JAX {default.jax}, not {version}")
     if default.has_remat3:
         runs["remat3"] = run_all(remat3=True)
-    version = str(default.jax)
     table.versions[version] = default.python
-    for place, row in enumerate(rows):
+    for place, (_, row) in enumerate(lacking):
         for mode, run in runs.items():
             row.outcomes[version, mode] = (run.outcomes[2 * place], run.outcomes[2 * place + 1])
-    return default.jax
+    return len(lacking)
 
 
 def build_environment(jax: str, cache: Path) -> str | None:
@@ -147,6 +159,7 @@ def main() -> None:
     several = {"action": "append", "default": []}
     parser.add_argument("--python", **several, metavar="VERSION=PATH", help="an interpreter with that JAX")
     parser.add_argument("--only", **several, metavar="VERSION", help="only these versions")
+    parser.add_argument("--again", action="store_true", help="also run the programs that the table knows already")
     arguments = parser.parse_args()
     given = dict(item.split("=", 1) for item in arguments.python)
     cache = platformdirs.user_cache_path("jaxpert") / "jax-versions"
@@ -156,8 +169,8 @@ def main() -> None:
         if python is None:
             print(f"{version}: no Python {INTERPRETERS[version]} here; its rows stay as they are", file=sys.stderr)
             continue
-        measured = measure(python, table)
-        print(f"{measured}: done", file=sys.stderr)
+        ran = measure(version, python, table, arguments.again)
+        print(f"{version}: {ran} examples run", file=sys.stderr)
         write_table(table)
 
 

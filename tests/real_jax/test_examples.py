@@ -50,7 +50,8 @@ def test_jaxpert_reports_exactly_this(rule: Rule, number: int, example: Example,
     version = newest_known()
     if not outcomes.must_hold(example, version, remat3=False):
         version = Version(example.proof.since)
-    in_bad = Project(tmp_path / "bad", {"bad.py": example.bad}, version).findings("bad.py")
-    in_good = Project(tmp_path / "good", {"good.py": example.good}, version).findings("good.py")
+    remat3 = 'update("jax_remat3", True)' in example.bad
+    in_bad = Project(tmp_path / "bad", {"bad.py": example.bad}, version, remat3=remat3).findings("bad.py")
+    in_good = Project(tmp_path / "good", {"good.py": example.good}, version, remat3=remat3).findings("good.py")
     assert {finding.rule for finding in in_bad} == {rule.name}, in_bad
     assert not in_good

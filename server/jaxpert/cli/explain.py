@@ -1,8 +1,9 @@
-"""``jaxpert explain``: the documentation of a rule, in the terminal."""
+"""``jaxpert explain``: the documentation of a rule, or what an error of JAX means, in the terminal."""
 
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 
 import click
@@ -13,17 +14,63 @@ from jaxpert.rulekit.rule import Rule
 from jaxpert.rulekit.urls import rule_url
 from jaxpert.rules import ALL_RULES, rule_named
 
+_MOST_BYTES = 4 * 1024 * 1024
+"""So much of the end of a log is read: errors come last."""
 
-@click.command(cls=PrintingCommand, short_help="Explain a rule.")
-@click.argument("subject", metavar="NAME|CODE")
-def explain(subject: str) -> None:
-    """Explain the rule with this name or code: what it finds, why it matters, and what to write instead."""
-    rule = rule_named(subject)
-    if rule is None:
-        near = _near(subject)
+_LIKE_AN_ERROR = re.compile(r"\s|:|(?:Error|Exception|Warning|Interrupt)$")
+
+
+@click.command(cls=PrintingCommand, short_help="Explain a rule or an error.")
+@click.argument("subject", metavar="NAME|CODE|ERROR|-", nargs=-1)
+@click.pass_context
+def explain(context: click.Context, subject: tuple[str, ...]) -> None:
+    """Explain a rule, or an error that JAX raised.
+
+    Give the name or code of a rule, the text of an error, or - to read a whole traceback:
+
+    \b
+        jaxpert explain policy-falls-through
+        jaxpert explain "TypeError: Value returned by a remat policy should be a bool"
+        python train.py 2>&1 | jaxpert explain -
+
+    Nothing is run: files that the traceback names are read and checked. Exit code 1: no rule explains the error.
+    """
+    text = " ".join(subject)
+    if not subject or subject == ("-",):
+        if not subject and sys.stdin is not None and sys.stdin.isatty():
+            raise click.UsageError("Say what to explain: a rule, an error, or - for a traceback on standard input.")
+        text = _standard_input()
+        if not text.strip():
+            raise click.UsageError("Standard input is empty: there is nothing to explain.")
+    rule = rule_named(text.strip())
+    if rule is not None:
+        _show(rule)
+    elif len(subject) == 1 and subject != ("-",) and not _LIKE_AN_ERROR.search(text.strip()):
+        near = _near(text)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`jaxpert rules` lists them all."
-        raise click.UsageError(f"There is no rule `{subject}`. {hint}")
-    _show(rule)
+        raise click.UsageError(f"There is no rule `{text}`. {hint}")
+    else:
+        from jaxpert.cli.explain_error import explain_error  # only here: it needs what analyses files
+
+        if not explain_error(text):
+            context.exit(1)
+
+
+def _standard_input() -> str:
+    """What is left of standard input, its end if it is very long."""
+    if sys.stdin is None:
+        return ""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        return str(sys.stdin.read())
+    kept = b""
+    while chunk := stream.read(1024 * 1024):
+        kept = (kept + chunk)[-_MOST_BYTES:] if kept[:2] not in _UTF16 else kept + chunk
+    return kept.decode("utf-16" if kept[:2] in _UTF16 else "utf-8-sig", errors="replace")
+
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""How a file starts that the shell of Windows has written."""
 
 
 def _near(subject: str) -> list[str]:

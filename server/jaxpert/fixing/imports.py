@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxpert.fixing.passage import line_end_at, same_tree
@@ -46,15 +46,32 @@ def ensure_import(lines: Sequence[str], statement: str, use: Position) -> Import
     module = node.module if isinstance(node, ast.ImportFrom) else None
     path = f"{module}.{imported}" if module else imported
     names = _names_at(SourceFile("".join(lines)), use)
-    bound = {_path(bindings[0]): known for known, bindings in names.items() if _is_plain(bindings)}
-    if path in bound:
-        return ImportedName(bound[path], ())
-    if module and module in bound:
-        return ImportedName(f"{bound[module]}.{imported}", ())
+    known = _known(names, module or "", imported)
+    if known is not None:
+        return ImportedName(known, ())
     if any(_path(binding) != path for binding in names.get(name, ())):
         return None
     edit = _insertion(lines, node, use)
     return None if edit is None else ImportedName(name, (edit,))
+
+
+def known_name(source: SourceFile, paths: Iterable[str], use: Position) -> str | None:
+    """How the first of some dotted paths that is imported already can be written at ``use``; those with a name of
+    their own come before members of an imported module.
+    """
+    names = _names_at(source, use)
+    known = [_known(names, module, member) for module, _, member in (path.rpartition(".") for path in paths)]
+    written = [name for name in known if name is not None]
+    return next((name for name in written if "." not in name), written[0] if written else None)
+
+
+def _known(names: Mapping[str, list[Binding]], module: str, member: str) -> str | None:
+    """How ``module.member`` can be written with the names that are there; ``module`` is "" for a module itself."""
+    bound = {_path(bindings[0]): name for name, bindings in names.items() if _is_plain(bindings)}
+    path = f"{module}.{member}" if module else member
+    if path in bound:
+        return bound[path]
+    return f"{bound[module]}.{member}" if module in bound else None
 
 
 def _names_at(source: SourceFile, use: Position) -> Mapping[str, list[Binding]]:
@@ -119,11 +136,16 @@ def _place(lines: Sequence[str], body: list[ast.stmt], new: Import, use: Positio
     while first < len(body) and _package(body[first]) == "__future__":
         first += 1
     package = _package(new)
+    last = None
     for index, one in enumerate(body):
         if _package(one) == package and one.lineno <= use.line:
-            if statement < ast.unparse(one):
-                return _before(lines, body, index, statement + "\n")
-            return _behind(lines, body, index, "\n" + statement)
+            if _in_order(new) < _in_order(one):
+                if last is None:
+                    return _before(lines, body, index, statement + "\n")
+                break
+            last = index
+    if last is not None:
+        return _behind(lines, body, last, "\n" + statement)
     block = first
     while block < len(body) and _package(body[block]):
         block += 1
@@ -136,6 +158,11 @@ def _place(lines: Sequence[str], body: list[ast.stmt], new: Import, use: Positio
     if block:
         return _behind(lines, body, block - 1, "\n\n" + statement)
     return _before(lines, body, 0, statement + "\n\n")
+
+
+def _in_order(statement: ast.stmt) -> tuple[bool, str]:
+    """What imports of one package are sorted by: ``import`` comes before ``from``."""
+    return isinstance(statement, ast.ImportFrom), ast.unparse(statement)
 
 
 def _package(statement: ast.stmt) -> str:

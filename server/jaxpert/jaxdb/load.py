@@ -62,6 +62,12 @@ class JaxDb:
         kinds = (ApiKind.CHECKPOINT_NAME, ApiKind.POLICY_FACTORY)
         return frozenset(path.rpartition(".")[2] for api in self.apis() if api.kind in kinds for path in api.paths)
 
+    @cached_property
+    def words_about_policies(self) -> frozenset[str]:
+        """Last words of the paths of every policy and of everything that makes one."""
+        kinds = (ApiKind.POLICY, ApiKind.POLICY_FACTORY)
+        return frozenset(path.rpartition(".")[2] for api in self.apis() if api.kind in kinds for path in api.paths)
+
     def signature(self, api: Api) -> Signature | None:
         """The signature in the target version, or None where it is unknown, not a callable or not there."""
         return api.signature(self.target.version)
@@ -94,6 +100,10 @@ class JaxDb:
     def primitive_names(self) -> frozenset[str]:
         """Names of the primitives that a policy may meet, as ``prim.name`` gives them."""
         return self._nearest(PRIMITIVES)
+
+    def was_primitive(self, name: str) -> bool:
+        """Whether a primitive has this name in any known release."""
+        return _history().mentions(PRIMITIVES, name)
 
     def signature_ignores_names(self, name: str) -> bool:
         """Whether the policy factory ``name`` accepts anything in place of its names."""
@@ -214,9 +224,11 @@ def _build(record: dict[str, Any]) -> Api:
         traits=frozenset(record["traits"]),
         trait_since={trait: Version(since) for trait, since in record["trait_since"].items()},
         summary=record["summary"],
+        arguments=record["arguments"],
         notes=tuple(VersionNote(*note) for note in record["notes"]),
         url=record["url"],
         example=record["example"],
+        example_since=Version(record["example_since"]) if record["example_since"] else None,
     )
 
 

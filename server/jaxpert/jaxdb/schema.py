@@ -102,6 +102,7 @@ TRAITS = {
     # TRANSFORM
     "compiles": "jit and its relatives",
     "maps": "vmap and its relatives",
+    "maps_axes": "in_axes says which axis of each argument is mapped",
     "differentiates": "grad and its relatives",
     "control_flow": "loops, branches and solvers of jax.lax",
     "custom_derivative": "the function's derivative is given by hand",
@@ -131,9 +132,11 @@ class Api:
         traits: plain facts that rules ask for; see :data:`TRAITS`.
         trait_since: the first version of those traits that have not always held; see :meth:`has`.
         summary: two plain sentences.
+        arguments: parameter name → what it is, a clause; parameters of every version.
         notes: oldest first.
         url: the page that documents it.
         example: a short piece of correct use, or "".
+        example_since: the first version that the example is correct in; None means all.
     """
 
     name: str
@@ -145,9 +148,11 @@ class Api:
     traits: frozenset[str] = frozenset()
     trait_since: dict[str, Version] = field(default_factory=dict)
     summary: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
     notes: tuple[VersionNote, ...] = ()
     url: str = ""
     example: str = ""
+    example_since: Version | None = None
 
     def has(self, trait: str, version: Version) -> bool:
         """Whether ``trait`` holds in ``version``."""
@@ -171,9 +176,11 @@ class JaxTarget:
         origin: where it was found, in words for the user: "setting", ".venv", "uv.lock", "newest known" …
         remat3: the ``jax_remat3`` configuration option.
         x64: the ``jax_enable_x64`` configuration option.
+        folder: the folder with its package, such as ``site-packages``; "" when it is not installed, or not known where.
     """
 
     version: Version
     origin: str
     remat3: bool = False
     x64: bool = False
+    folder: str = ""

@@ -24,14 +24,22 @@ def words_for(model: FileModel, *words: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def last_word(node: ast.expr) -> str:
+    """The attribute or name that ``node`` is; "" for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
     """The trees in focus that may hold a value that comes from an object named by one of ``words``.
 
-    That is every tree which mentions one, or a name that such a tree binds, or an import that may bring one.
+    That is, in a file that mentions one at all, every tree which does so, or mentions a name that such a tree binds
+    or an import that may bring one.
     """
     about: set[int] | None = model.memory.get(words)
     if about is None:
-        about = model.memory[words] = set(map(id, _about(model, words)))
+        text = model.source.text
+        spoken = any(word in text for word in words)
+        about = model.memory[words] = set(map(id, _about(model, words))) if spoken else set()
     return [tree for tree in model.trees if id(tree) in about] if about else []
 
 
@@ -69,7 +77,7 @@ def _brought(model: FileModel) -> frozenset[str]:
 def _bound_in(tree: TreeIndex) -> Iterable[str]:
     yield from tree.contribution
     for scope in tree.classes.values():
-        yield from scope.bindings
+        yield from (name for name in scope.bindings if not name.startswith("__"))
     for statement in tree.block_of:
         if isinstance(statement, ast.Assign):
             yield from (target.attr for target in statement.targets if isinstance(target, ast.Attribute))
@@ -97,4 +105,4 @@ def _last_word(value: ast.expr | None) -> str:
         value = value.args[-1] if isinstance(value.args[-1], ast.Constant) else value.args[0]
     if isinstance(value, ast.Constant):
         return str(value.value)
-    return value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
+    return last_word(value) if value is not None else ""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api
-from jaxpert.model.callables import applies, bodies, value_of, worth_evaluating
+from jaxpert.model.callables import applies, bodies, has_own_derivative, is_receiver, value_of, worth_evaluating
 from jaxpert.model.calls import ApiCall, bind
-from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin
+from jaxpert.model.effect_kinds import Effect, EffectKind, Passes, Ref, RefOrigin
 from jaxpert.model.frames import remembered
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import (
@@ -68,12 +68,15 @@ class Made:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """A function that a body runs, and where its ``self`` is made."""
+    """A function that a body runs, and where its ``self`` is made; the rest as in ``Step``."""
 
     node: ast.Call
     target: Def
     frame: Frame
     receiver: Made | None
+    site: Site
+    passes: Passes
+    own_derivative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +103,15 @@ class _Reader:
         self.followed: list[Followed] = []
         self.dropped: set[int] = set()
         """Expressions whose value is not used, and targets that get none."""
+        self.stored: dict[int, ast.expr] = {}
+        """What each target of an assignment gets, by the identity of the target."""
+        self.site: Site | None = None
 
     def read(self) -> Body:
         """Everything in the body that runs when the function is called."""
         for site in executed(self.function, self._truth):
             if site.scope.function() is self.function.inner and not self.model.is_dead(site.block):
+                self.site = site
                 self._see(site)
         return Body(self.effects, self.followed)
 
@@ -120,12 +127,32 @@ class _Reader:
 
     def _add(
         self, kind: EffectKind, node: ast.expr, name: str, made: Made | None = None, call: ApiCall | None = None,
-        ref: Ref | None = None, ordered: bool | None = None,
+        ref: Ref | None = None, ordered: bool | None = None, stored: tuple[ast.expr, ...] = (),
+        is_sure: bool = True,
     ) -> None:  # fmt: skip
-        self.effects.append((Effect(kind, node, self.model, name, (), call, ref, ordered), made))
+        value = self.stored.get(id(node))
+        stored = stored or ((value,) if value is not None else ())
+        effect = Effect(kind, node, self.model, name, (), call, ref, ordered, self.site, stored, is_sure)
+        self.effects.append((effect, made))
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        """Note what ``target`` gets; of ``a, b = x, y`` each its own."""
+        self.stored[id(target)] = value
+        if isinstance(target, (ast.Tuple, ast.List)):
+            items = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+            is_plain = len(items) == len(target.elts) and not any(
+                isinstance(item, ast.Starred) for item in (*items, *target.elts)
+            )
+            for position, element in enumerate(target.elts):
+                self._assigned(element, items[position] if is_plain else value)
 
     def _see(self, site: Site) -> None:
         node = site.node
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assigned(target, node.value)
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            self.stored[id(node.target)] = node.value
         if isinstance(node, ast.Expr):
             self.dropped.add(id(node.value))
         elif isinstance(node, ast.AnnAssign) and node.value is None:
@@ -154,7 +181,7 @@ class _Reader:
         if found is None or not isinstance(node, ast.Name):
             return None
         owner = found[0]
-        if _is_receiver(owner, node.id):
+        if is_receiver(owner, node.id):
             return Made(owner, is_receiver=True)
         return None if owner.function() is self.function.inner else Made(owner)
 
@@ -182,9 +209,19 @@ class _Reader:
             base = base.value.value
         key = node.slice if isinstance(node, ast.Subscript) else None
         refs = list(self._refs(base, site, is_likely=isinstance(key, ast.Constant) and key.value is ...))
+        stored = self._written(kind, node, call)
         for ref, made in refs:
-            self._add(kind, node, ast.unparse(base), made, call, ref)
+            self._add(kind, node, ast.unparse(base), made, call, ref, stored=stored)
         return bool(refs)
+
+    def _written(self, kind: EffectKind, node: ast.expr, call: ApiCall | None) -> tuple[ast.expr, ...]:
+        """What a call writes to a Ref."""
+        if kind is not EffectKind.REF_WRITE or not isinstance(node, ast.Call):
+            return ()
+        if call is not None:
+            value = call.role("value")
+            return (value.node,) if value is not None else ()
+        return tuple(node.args[-1:])  # r.set(x), r.addupdate(x)
 
     def _refs(self, node: ast.expr, site: Site, is_likely: bool) -> Iterator[tuple[Ref, Made | None]]:
         found = False
@@ -215,7 +252,8 @@ class _Reader:
             return
         for option in self._evaluate(func, site, is_called=True).options():
             if isinstance(option, (Def, Partial, Instance, CallResult)):
-                self._run(option, func, node, site, *self._given(node, site))
+                passes = Passes.OTHER if isinstance(option, Partial) else Passes.ARGUMENTS
+                self._run(option, func, node, site, *self._given(node, site), passes=passes)
             if isinstance(option, ClassValue):
                 evaluator = (option.model or self.model).evaluator
                 for name in ("__init__", "__post_init__"):
@@ -241,14 +279,15 @@ class _Reader:
 
     def _run(
         self, value: Value, source: ast.expr, node: ast.Call, site: Site, args: list[Value] | None,
-        keywords: Mapping[str, Value], receiver: Made | None = None,
+        keywords: Mapping[str, Value], receiver: Made | None = None, passes: Passes = Passes.OTHER,
     ) -> None:  # fmt: skip
         """Follow the functions behind ``value``, which ``source`` gives and ``node`` calls."""
         for target, frame in bodies(self.model, value, args, keywords, self.frame):
             made = receiver
             if made is None and target.bound:
                 made = self._receiver(value, source, site)
-            self.followed.append(Followed(node, target, frame, made))
+            by_hand = has_own_derivative(self.model, value, target)
+            self.followed.append(Followed(node, target, frame, made, site, passes, by_hand))
 
     def _receiver(self, value: Value, source: ast.expr, site: Site) -> Made | None:
         """Where the object is made whose method ``source`` is, or which is called itself; None when before the call."""
@@ -283,7 +322,8 @@ class _Reader:
                 for item in items:
                     for function in item.options():
                         assert argument is not None
-                        self._run(function, argument.node, node, site, None, {})
+                        passes = Passes.TRACERS if "control_flow" in api.traits else Passes.OTHER
+                        self._run(function, argument.node, node, site, None, {}, passes=passes)
 
     def _keeps_order(self, call: ApiCall | None) -> bool | None:
         """The argument ``ordered`` of a callback; None where there is none or it is not known."""
@@ -312,8 +352,10 @@ class _Reader:
         made = self._outlives(func.value, site) if func.attr in _CHANGING else None
         # A method that is called for nothing but its effect changes something, whatever the object is.
         is_statement = id(node) in self.dropped and all(base is UNKNOWN for base in bases)
-        if made is not None and (is_statement or any(map(self._is_container, bases))):
-            self._add(EffectKind.CONTAINER, node, ast.unparse(func.value), made)
+        is_sure = any(map(self._is_container, bases))
+        if made is not None and (is_statement or is_sure):
+            stored = (*node.args, *(keyword.value for keyword in node.keywords))
+            self._add(EffectKind.CONTAINER, node, ast.unparse(func.value), made, stored=stored, is_sure=is_sure)
             return True
         return False
 
@@ -354,14 +396,3 @@ def means_ref(model: FileModel, annotation: ast.expr, scope: Scope, block: Block
     value = model.evaluate(annotation, scope, block)
     api = model.db.api(value.path) if isinstance(value, Symbol) else None
     return api is not None and api.name == "jax.Ref"
-
-
-def _is_receiver(scope: Scope, name: str) -> bool:
-    """Whether ``name`` is the ``self`` of the method whose scope this is."""
-    node = scope.node
-    is_method = scope.parent is not None and scope.parent.kind == "class"
-    if not is_method or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    positional = [*node.args.posonlyargs, *node.args.args]
-    is_static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)
-    return bool(positional) and positional[0].arg == name and not is_static

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model import classes
+from jaxpert.model.asked_primitives import AskedPrimitive, OtherParameters, asked_in, name_of, parameters_of
 from jaxpert.model.operators import is_callable, is_instance, looked_up
 from jaxpert.model.paths import ends_of
 from jaxpert.model.texts import text_method
 from jaxpert.model.values import (
+    PRIMITIVE_NAME,
     PRIMITIVE_PARAMETERS,
     UNKNOWN,
     CallResult,
@@ -40,6 +43,7 @@ _SEQUENCES = {
     "builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set", "builtins.frozenset": "frozenset",
     "builtins.sorted": "list",
 }  # fmt: skip
+_IMPORTS = {"builtins.__import__", "importlib.import_module"}
 _MAPPINGS = {"builtins.dict", "types.MappingProxyType", "collections.OrderedDict"}
 _TYPES = {
     "builtins.bool": "bool", "builtins.int": "int", "builtins.len": "int", "builtins.str": "str",
@@ -71,6 +75,10 @@ def call(evaluator: Evaluator, node: ast.Call, scope: Scope, block: Block, frame
 
 
 def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, frame: Frame) -> Value:
+    if frame and isinstance(callee, (Symbol, CallResult)):
+        answered = _answer_of_policy(evaluator, callee, node, site, frame)
+        if answered is not None:
+            return answered
     if isinstance(callee, Symbol):
         return _called_symbol(evaluator, callee, node, site, frame)
     if isinstance(callee, Partial):
@@ -83,6 +91,8 @@ def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, fra
             return _called_partial(evaluator, callee, target, node, site, frame)
         return UNKNOWN
     if isinstance(callee, Def):
+        if not (callee.model or evaluator.model).evaluator.keeps_result(callee.function):
+            return UNKNOWN
         return result_of(evaluator, callee, *arguments_of(evaluator, node, site, frame))
     if isinstance(callee, ClassValue):
         if classes.enum_kind((callee.model or evaluator.model).evaluator, callee):
@@ -97,14 +107,58 @@ def _called(evaluator: Evaluator, callee: Value, node: ast.Call, site: Site, fra
     return UNKNOWN
 
 
+def _answer_of_policy(
+    evaluator: Evaluator, callee: Symbol | CallResult, node: ast.Call, site: Site, frame: Frame
+) -> Value | None:
+    """What one of JAX's policies answers to a policy that passes its question on; None for other calls."""
+    api = evaluator.model.db.api(callee.path)
+    if api is None or api.kind not in (ApiKind.POLICY, ApiKind.POLICY_FACTORY) or not node.args:
+        return None
+    first = node.args[0].value if isinstance(node.args[0], ast.Starred) else node.args[0]
+    asked = asked_in([evaluator.evaluate(first, site.scope, site.block, frame)])
+    if asked is None:
+        return None
+    from jaxpert.model.policy_answers import answer_as_value
+
+    return answer_as_value(evaluator.model, callee, asked.question)
+
+
 def arguments_of(
     evaluator: Evaluator, node: ast.Call, site: Site, frame: Frame
 ) -> tuple[list[Value] | None, dict[str, Value]]:
     """Values of the arguments; None for the positional ones when a star hides some of either."""
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        return None, {}
+        return _passed_question(evaluator, node, site, frame) if frame else (None, {})
     args = [evaluator.evaluate(a, site.scope, site.block, frame) for a in node.args]
     return args, {str(k.arg): evaluator.evaluate(k.value, site.scope, site.block, frame) for k in node.keywords}
+
+
+def _passed_question(
+    evaluator: Evaluator, node: ast.Call, site: Site, frame: Frame
+) -> tuple[list[Value] | None, dict[str, Value]]:
+    """The arguments of ``other(prim, *avals, **params)`` in a policy that is asked about a known primitive."""
+    args: list[Value] = []
+    for argument in node.args:
+        inner = argument.value if isinstance(argument, ast.Starred) else argument
+        value = evaluator.evaluate(inner, site.scope, site.block, frame)
+        if not isinstance(argument, ast.Starred):
+            args.append(value)
+        elif isinstance(value, Sequence) and (value.exact or argument is node.args[-1]):
+            args.extend(value.items)
+        else:
+            return None, {}
+    if asked_in(args) is None:
+        return None, {}
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluator.evaluate(keyword.value, site.scope, site.block, frame)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif isinstance(value, Table):
+            keywords.update({name: entry for key, entry in value.entries if (name := string(key)) is not None})
+        elif not isinstance(value, OtherParameters):
+            return None, {}
+    return args, keywords
 
 
 def _called_partial(
@@ -132,6 +186,8 @@ def _called_symbol(evaluator: Evaluator, callee: Symbol, node: ast.Call, site: S
         return choice([Partial(t, given, keywords, opened, site=site, model=model) for t in argument(0).options()])
     if path == "builtins.getattr" and len(node.args) >= 2:
         return _getattr(evaluator, node, site, frame)
+    if path in _IMPORTS and len(node.args) == 1 and (name := string(argument(0))):
+        return Symbol(name.partition(".")[0] if path == "builtins.__import__" else name, site=site, model=model)
     if (path == "typing.cast" and len(node.args) == 2) or (path == "builtins.staticmethod" and len(node.args) == 1):
         return argument(-1)
     if path in ("builtins.isinstance", "builtins.callable") and len(node.args) == 1 + (path == "builtins.isinstance"):
@@ -145,6 +201,12 @@ def _called_symbol(evaluator: Evaluator, callee: Symbol, node: ast.Call, site: S
     if path == "builtins.range":
         limits = [evaluator.evaluate(a, site.scope, site.block, frame) for a in node.args]
         return _range(limits, site, evaluator)
+    if path in ("builtins.str", "builtins.repr") and len(node.args) == 1:
+        subject = argument(0)
+        if isinstance(subject, AskedPrimitive):
+            return name_of(subject)
+        if isinstance(subject, Typed) and subject.type == "primitive":
+            return Typed(PRIMITIVE_NAME, site=site, model=model)
     if path in _TYPES:
         return Typed(_TYPES[path], site=site, model=model)
     return CallResult(callee, node, site=site, model=model)
@@ -219,6 +281,9 @@ def _method(
         missing: Value = Literal(None, site=site, model=evaluator.model)
         if len(node.args) > 1:
             missing = evaluator.evaluate(node.args[1], scope, block, frame)
+        if isinstance(base, OtherParameters):
+            if string(evaluator.evaluate(node.args[0], scope, block, frame)) in base.lacks:
+                return missing
         return choice([UNKNOWN, missing])
     if isinstance(base, Table) and func.attr in ("values", "keys", "items"):
         picked: tuple[Value, ...]
@@ -301,4 +366,6 @@ def frame_of(
         frame[id(inner), name] = value
     if arguments.vararg is not None and args is not None and not more:
         frame[id(inner), arguments.vararg.arg] = Sequence("tuple", tuple(args[len(positional) :]))
+    if arguments.kwarg is not None and args is not None and not more and (asked := asked_in(args)) is not None:
+        frame[id(inner), arguments.kwarg.arg] = parameters_of(asked.question)
     return frame

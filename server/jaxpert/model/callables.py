@@ -11,7 +11,7 @@ from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, bind
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Frame, Instance, Partial, Symbol, Value
-from jaxpert.syntax.scopes import Binding, BindingKind, Site, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Scope, Site, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -91,6 +91,42 @@ def _wrapped(model: FileModel, made: CallResult, frame: Frame) -> Iterator[Value
     fun = call.role("fun") if call is not None else None
     if fun is not None:
         yield from value_of(fun, frame).options()
+
+
+def has_own_derivative(model: FileModel, value: Value, target: Def) -> bool:
+    """Whether calling ``value``, which runs ``target``, goes through ``custom_vjp`` or its like."""
+    while isinstance(value, (Partial, CallResult)):
+        if isinstance(value, CallResult):
+            api = model.db.api(value.path)
+            call = bind(value.model or model, call_site(value.site, value.call), value.callee) if value.site else None
+            if api is not None and "custom_derivative" in api.traits:
+                return True
+            fun = call.role("fun") if call is not None else None
+            if fun is None:
+                break
+            value = fun.value
+        else:
+            value = value.target
+    owner = target.model or model
+    for decorator in getattr(target.function.node, "decorator_list", ()):
+        given = owner.evaluate(decorator, target.function.scope, target.function.block)
+        while isinstance(given, Partial):
+            given = given.target
+        api = owner.db.api(given.path) if isinstance(given, (Symbol, CallResult)) else None
+        if api is not None and "custom_derivative" in api.traits:
+            return True
+    return False
+
+
+def is_receiver(scope: Scope, name: str) -> bool:
+    """Whether ``name`` is the ``self`` of the method whose scope this is."""
+    node = scope.node
+    is_method = scope.parent is not None and scope.parent.kind == "class"
+    if not is_method or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    positional = [*node.args.posonlyargs, *node.args.args]
+    is_static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)
+    return bool(positional) and positional[0].arg == name and not is_static
 
 
 def worth_evaluating(model: FileModel, node: ast.expr, site: Site, frame: Frame, is_called: bool = False) -> bool:

@@ -106,11 +106,14 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
     value = attribute(evaluator, instance.cls, name, bound=True)
     if instance.call is None and _is_overridden(model, instance.cls, name):
         return UNKNOWN
-    if value is UNKNOWN or instance.call is None:
+    if value is UNKNOWN:
         return value
+    is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in instance.cls.scope.bindings.get(name, ()))
+    if instance.call is None:  # `self`, whose fields whoever made it may have given
+        made_by_fields = is_field and (instance.cls.node.bases or instance.cls.node.decorator_list)
+        return choice([value, UNKNOWN]) if made_by_fields else value
     if isinstance(value, Def):
         return _knowing_self(value, instance)
-    is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in instance.cls.scope.bindings.get(name, ()))
     may_be_given = instance.call.args or any(keyword.arg is None for keyword in instance.call.keywords)
     return choice([value, UNKNOWN]) if is_field and may_be_given else value
 

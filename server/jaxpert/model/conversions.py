@@ -6,21 +6,38 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from packaging.version import Version
+
+from jaxpert.model import static_sizes
 from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number
-from jaxpert.model.values import Sequence, Symbol, Table
+from jaxpert.model.values import CallResult, Sequence, Symbol, Table
 from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
 
 _DEEPEST = 60
-_CONVERTERS = {"bool", "int", "float", "complex"}
 _ASKING_METHODS = {"item", "tolist"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 _INDEXED = {"list", "tuple", "range"}
 _NUMPY_FUNCTIONS = {
     "sin", "cos", "tan", "tanh", "exp", "log", "log1p", "sqrt", "square", "abs", "maximum", "minimum", "dot", "matmul",
-    "einsum", "where", "isnan", "isfinite", "allclose", "floor", "ceil", "sign", "power", "linalg.norm",
+    "einsum", "where", "isnan", "isfinite", "allclose", "floor", "ceil", "sign", "power", "linalg.norm", "array",
+    "asarray", "concatenate", "stack", "clip", "zeros_like", "ones_like", "full_like", "broadcast_to", "expand_dims",
+    "copy", "tile", "pad", "take", "ravel", "diag", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
 }  # fmt: skip
 """Functions of NumPy that turn their arguments into NumPy arrays, in every version; ``np.sum`` and others do not."""
+_MATH_OF_INTEGERS = {"factorial", "gcd", "lcm", "comb", "perm", "isqrt"}
+_MATH_OF_ANYTHING = {"prod", "fsum", "sumprod", "dist"}
+_BUILTINS = {
+    **dict.fromkeys(("bool", "int", "float", "complex"), ""), "range": "index", "min": "bool", "max": "bool",
+    "sorted": "bool", "any": "bool", "all": "bool", "chr": "index", "hex": "index", "bin": "index", "oct": "index",
+    "hash": "hash",
+}  # fmt: skip
+"""What the builtins turn their arguments into; "" for what they are called."""
+_OF_ONE_ARRAY = {"bool", "sorted", "any", "all", "hash"}
+_HASHES_TRACERS_UNTIL = Version("0.4.36")
+STATIC = static_sizes.KINDS | {"slice"}
+"""Values of :attr:`Conversion.how` for what JAX, not Python, asks for: sizes, axes and bounds of slices."""
+_NUMPY_TABLES = {f"numpy.{name}" for name in ("array", "asarray", "arange", "linspace", "zeros", "ones", "eye", "full")}
 _MASKS = {"isnan", "isinf", "isfinite", "isin", "logical_and", "logical_or", "logical_not", "greater", "less", "equal"}
 
 
@@ -30,9 +47,10 @@ class Conversion:
 
     Attributes:
         node: the smallest expression to look at.
-        how: what it is turned into: "bool", "int", "float", "complex", "index", "key", "mask" or "numpy".
+        how: what it is turned into: "bool", "int", "float", "complex", "index", "key", "hash", "mask", "numpy", or one
+            of :data:`STATIC`.
         where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]",
-            "np.sin" …
+            "np.sin", "math.sin", "jnp.zeros" …
         traced: the expression whose value is asked for.
     """
 
@@ -158,6 +176,9 @@ class _Search:
                 yield from self.call(node, place)
             elif isinstance(node, ast.Subscript):
                 yield from self.index(node, place)
+            elif isinstance(node, (ast.Set, ast.Dict)):
+                for key in node.elts if isinstance(node, ast.Set) else node.keys:
+                    yield from self.hashed(key, "{}", place)
             if self.depth < _DEEPEST:
                 self.depth += 1
                 for child in ast.iter_child_nodes(node):
@@ -182,6 +203,8 @@ class _Search:
                 traced = self.body.traced(left, place)
                 if numbers and traced.level >= Level.LEAVES:
                     yield Conversion(node, "bool", "in", traced)
+                elif isinstance(right, (ast.Set, ast.Dict)):
+                    yield from self.hashed(left, "in", place)
             elif position < len(node.ops) - 1:  # `a < b < c` is `a < b and b < c`
                 traced = self.body.compared(left, operator, right, place)
                 if traced.level is Level.ARRAY:
@@ -189,41 +212,91 @@ class _Search:
                     return
             left = right
 
-    def call(self, node: ast.Call, place: Place) -> Iterator[Conversion]:
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING_METHODS:
-            traced = as_array(self.body.traced(node.func.value, place))
-            if traced.level is Level.ARRAY:
-                yield Conversion(node, "float", f".{node.func.attr}()", traced)
-        elif isinstance(node.func, ast.Attribute):
-            yield from self.numpy(node, place)
-        if not isinstance(node.func, ast.Name) or node.keywords or not node.args:
+    def hashed(self, node: ast.expr | None, where: str, place: Place) -> Iterator[Conversion]:
+        """Something that is looked up, or put into a set or a dictionary."""
+        traced = self.body.traced(node, place) if node is not None else None
+        if node is None or traced is None or self.model.target.version < _HASHES_TRACERS_UNTIL:
             return
-        name = node.func.id
-        if name not in _CONVERTERS | {"range", "min", "max"} or not self._is_builtin(node.func, place):
+        if traced.level is Level.ARRAY:
+            yield Conversion(node, "hash", where, traced)
+
+    def call(self, node: ast.Call, place: Place) -> Iterator[Conversion]:
+        if isinstance(node.func, ast.Attribute):
+            base = self.body.traced(node.func.value, place)
+            if base.level is Level.NOT:
+                yield from self.library(node, node.func, place)
+            elif node.func.attr in _ASKING_METHODS:
+                yield Conversion(node, "float", f".{node.func.attr}()", as_array(base))
+            elif base.level >= Level.LEAVES:
+                needed = static_sizes.needed_by_method(node.func.attr, node)
+                yield from self.sizes(needed, f".{node.func.attr}()", place)
+        elif isinstance(node.func, ast.Name):
+            yield from self.builtin(node, node.func, place)
+
+    def builtin(self, node: ast.Call, func: ast.Name, place: Place) -> Iterator[Conversion]:
+        name = func.id
+        if name not in _BUILTINS or not node.args or (node.keywords and name != "sorted"):
+            yield from self.library(node, func, place)
+            return
+        if not self._is_builtin(func, place):
+            return
+        if name == "hash":
+            yield from self.hashed(node.args[0], "hash()", place)
             return
         traced = max((self.body.traced(one, place) for one in node.args), key=lambda one: one.level)
         # A list has a truth and can be compared with another, but it is no number.
-        is_sure = traced.level is Level.ARRAY or (traced.level is Level.LEAVES and name != "bool")
+        is_sure = traced.level is Level.ARRAY or (traced.level is Level.LEAVES and name not in _OF_ONE_ARRAY)
         if name in ("min", "max"):
             is_sure &= len(node.args) > 1 and (traced.level is Level.ARRAY or any(map(is_number, node.args)))
         if is_sure:
-            how = {"range": "index", "min": "bool", "max": "bool"}.get(name, name)
-            yield Conversion(node, how, f"{name}()", traced)
+            yield Conversion(node, _BUILTINS[name] or name, f"{name}()", traced)
 
-    def numpy(self, node: ast.Call, place: Place) -> Iterator[Conversion]:
-        traced = max((self.body.traced(one, place) for one in node.args), key=lambda one: one.level, default=None)
+    def library(self, node: ast.Call, func: ast.expr, place: Place) -> Iterator[Conversion]:
+        """Functions of NumPy, ``math`` and JAX."""
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        given = [self._surest(one, place) for one in arguments]
+        traced = max(given, key=lambda one: one.level, default=None)
         if traced is None or traced.level < Level.LEAVES:
             return
-        value = self.model.evaluate(node.func, place.scope, place.block)
-        module, _, name = value.path.partition(".") if isinstance(value, Symbol) else ("", "", "")
+        value = self.model.evaluate(func, place.scope, place.block)
+        path = value.path if isinstance(value, Symbol) else ""
+        module, _, name = path.partition(".")
         if module == "numpy" and name in _NUMPY_FUNCTIONS:
             yield Conversion(node, "numpy", f"np.{name}", traced)
+        elif module == "math" and name not in _MATH_OF_ANYTHING:
+            yield Conversion(node, "index" if name in _MATH_OF_INTEGERS else "float", path, traced)
+        elif path == "operator.index":
+            yield Conversion(node, "index", path, traced)
+        elif module == "jax":
+            yield from self.sizes(static_sizes.needed(path, node), path.replace("jax.numpy.", "jnp."), place)
+
+    def sizes(self, needed: Iterable[tuple[str, ast.expr]], where: str, place: Place) -> Iterator[Conversion]:
+        """Arguments that JAX has to know while tracing."""
+        for kind, argument in needed:
+            for part in argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else [argument]:
+                traced = self.body.traced(part, place)
+                enough = Level.ARRAY if kind in static_sizes.MAY_BE_NONE else Level.LEAVES
+                if traced.level >= enough:
+                    yield Conversion(part, kind, where, traced)
+
+    def _surest(self, node: ast.expr, place: Place) -> Traced:
+        parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) and node.elts else [node]
+        return max((self.body.traced(part, place) for part in parts), key=lambda one: one.level)
 
     def index(self, node: ast.Subscript, place: Place) -> Iterator[Conversion]:
-        traced = self.body.traced(node.slice, place)
-        if traced.level < Level.LEAVES or place.hidden:
+        if place.hidden:
             return
-        if isinstance(node.ctx, ast.Load) and self.body.traced(node.value, place).level >= Level.LEAVES:
+        base = node.value
+        if isinstance(base, ast.Attribute) and base.attr == "at":
+            base = base.value
+        inside = self.body.traced(base, place).level >= Level.LEAVES
+        for part in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            if isinstance(part, ast.Slice):
+                yield from self.bounds(part, base if not inside else None, place)
+        traced = self.body.traced(node.slice, place)
+        if traced.level < Level.LEAVES:
+            return
+        if isinstance(node.ctx, ast.Load) and inside:
             if traced.level is Level.ARRAY and self._is_mask(node.slice, place):
                 yield Conversion(node, "mask", "[]", as_array(traced))
             return
@@ -232,6 +305,22 @@ class _Search:
             yield Conversion(node.slice, "index", "[]", traced)
         elif all(isinstance(option, Table) for option in options):
             yield Conversion(node.slice, "key", "[]", traced)
+        elif all(isinstance(option, CallResult) and option.path in _NUMPY_TABLES for option in options):
+            yield Conversion(node.slice, "numpy", "[]", traced)
+
+    def bounds(self, part: ast.Slice, unknown: ast.expr | None, place: Place) -> Iterator[Conversion]:
+        """The bounds of a slice of something traced, or of ``unknown``, which must turn out to be a list then."""
+        for bound in (part.lower, part.upper, part.step):
+            traced = self.body.traced(bound, place) if bound is not None else None
+            if bound is None or traced is None or traced.level is not Level.ARRAY:
+                continue
+            if unknown is None:
+                yield Conversion(bound, "slice", "[:]", traced)
+                return
+            options = list(self.model.evaluate(unknown, place.scope, place.block).options())
+            if all(isinstance(option, Sequence) and option.kind in _INDEXED for option in options):
+                yield Conversion(bound, "index", "[]", traced)
+            return
 
     def _is_mask(self, node: ast.expr, place: Place) -> bool:
         """Whether an index is an array of bools."""

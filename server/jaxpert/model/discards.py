@@ -84,7 +84,7 @@ def _lost_in(site: CallSite) -> str | None:
     """The variable in which the call's result is lost, "" when it is lost at once, None when it is not lost."""
     statement = site.statement
     if isinstance(statement, ast.Expr):
-        return "" if any(node is site.node for node in _thrown_away(statement.value)) else None
+        return "" if any(node is site.node for node in thrown_away(statement.value)) else None
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is not site.node or len(targets) != 1:
         return None
@@ -92,7 +92,7 @@ def _lost_in(site: CallSite) -> str | None:
     return target.id if isinstance(target, ast.Name) and not may_be_read_after(site, target.id) else None
 
 
-def _thrown_away(node: ast.expr) -> Iterator[ast.expr]:
+def thrown_away(node: ast.expr) -> Iterator[ast.expr]:
     """``node`` and the parts that give its value, or its members."""
     yield node
     parts: list[ast.expr] = []
@@ -105,7 +105,7 @@ def _thrown_away(node: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
         parts = [node.elt]
     for part in parts:
-        yield from _thrown_away(part)
+        yield from thrown_away(part)
 
 
 def may_be_read_after(site: CallSite, name: str) -> bool:

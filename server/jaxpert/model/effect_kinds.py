@@ -7,7 +7,8 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.model.values import CallResult, Value
+from jaxpert.model.values import CallResult, Def, Value
+from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:
     from jaxpert.model.calls import ApiCall
@@ -63,12 +64,29 @@ class Ref(Value):
     creation: CallResult | None = None
 
 
+class Passes(enum.Enum):
+    """What a call gives to the function that it runs."""
+
+    ARGUMENTS = "arguments"  # its own, in their order
+    TRACERS = "tracers"  # whatever a loop or branch of JAX carries
+    OTHER = "other"  # not followed
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A call, in the file of ``model``, that leads to an effect."""
+    """A call, in the file of ``model``, that leads to an effect.
+
+    Attributes:
+        target: the function that it runs.
+        own_derivative: whether that function's derivative is given by hand, so that it is not differentiated itself.
+    """
 
     node: ast.Call
     model: FileModel
+    site: Site
+    target: Def
+    passes: Passes = Passes.OTHER
+    own_derivative: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +102,9 @@ class Effect:
         call: of an effect of a JAX API, with its arguments.
         ref: the mutable array that is made, read or written.
         ordered: whether a callback keeps its order; None when that is not known, or for other effects.
+        site: where ``node`` stands.
+        stored: what is written to the Ref, assigned, or put into the container; () when it is not seen.
+        is_sure: false for a method that looks as if it changed its object, of which nothing is known.
     """
 
     kind: EffectKind
@@ -94,6 +115,9 @@ class Effect:
     call: ApiCall | None = None
     ref: Ref | None = None
     ordered: bool | None = None
+    site: Site | None = None
+    stored: tuple[ast.expr, ...] = ()
+    is_sure: bool = True
 
     def node_in(self, model: FileModel) -> ast.expr | None:
         """What to point at in the file of ``model``: the effect, else the last call there that leads to it."""

@@ -9,6 +9,7 @@ What does not resolve has no effect here, and neither do the functions that call
 
 from __future__ import annotations
 
+import ast
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -135,7 +136,8 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
         for each in body.followed if len(steps) < _MOST_STEPS else ():
             receivers.setdefault(id(each.target.function.inner), each.receiver)
             inner = telling(each.target.model or owner, each.target, each.frame)
-            waiting.append((each.target, inner, (*steps, Step(each.node, owner))))
+            step = Step(each.node, owner, each.site, each.target, each.passes, each.own_derivative)
+            waiting.append((each.target, inner, (*steps, step)))
 
     def runs_inside(made: Made | None) -> bool:
         """Whether the object is made by what runs here, and so is gone afterwards."""
@@ -177,3 +179,51 @@ def _annotated_refs(model: FileModel, target: Def) -> Frame:
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
         if argument.annotation is not None and means_ref(model, argument.annotation, function.scope, function.block)
     }
+
+
+# -- Refs that leave a function ---------------------------------------------------------------------------------------
+
+
+def returned_refs(model: FileModel) -> Iterator[tuple[Checkpoint, Def, ast.expr]]:
+    """Where the functions of the file's checkpoints return a Ref: the part of what they return that is one."""
+    if not model.checkpoints or not any(word in model.source.text for word in _REF_WORDS):
+        return
+    refs = model.from_each_tree("passed refs", _passed_refs)
+    for checkpoint in model.checkpoints:
+        given = _given_refs(model, checkpoint, refs) if refs else {}
+        for target in _targets(model, checkpoint.target):
+            owner = target.model or model
+            frame = {**_annotated_refs(owner, target), **target.frame, **given}
+            for part, _ in refs_returned_by(owner, target, frame):
+                yield checkpoint, target, part
+
+
+_REF_WORDS = ("new_ref", "mutable_array", "array_ref", "empty_ref", "ArrayRef", "MutableArray", ".Ref", "import Ref")
+
+
+def refs_returned_by(model: FileModel, target: Def, frame: Frame) -> Iterator[tuple[ast.expr, Value]]:
+    """The parts of what ``target`` returns that are Refs, each with its value."""
+    function = target.function
+    returned = [(function.node.body, function.body_block)] if isinstance(function.node, ast.Lambda) else [
+        (statement.value, block) for statement, block in function.returns if statement.value is not None
+    ]  # fmt: skip
+    for value, block in returned:
+        for part in _leaves(value):
+            site = Site(part, function.inner, block)
+            if model.is_dead(block) or not worth_evaluating(model, part, site, frame):
+                continue
+            for option in model.evaluate(part, function.inner, block, frame).options():
+                if isinstance(option, Ref) or ref_creation(model, option) is not None:
+                    yield part, option
+                    break
+
+
+def _leaves(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, (ast.Tuple, ast.List)):
+        for part in node.elts:
+            yield from _leaves(part)
+    elif isinstance(node, ast.Dict):
+        for part in node.values:
+            yield from _leaves(part)
+    elif isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
+        yield node

@@ -18,9 +18,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results, classes, operators
+from jaxpert.model.asked_primitives import AskedPrimitive, name_of
 from jaxpert.model.fuel import FUEL
 from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
+    PRIMITIVE_NAME,
     UNKNOWN,
     CallResult,
     Choice,
@@ -34,6 +36,7 @@ from jaxpert.model.values import (
     Sequence,
     Symbol,
     Table,
+    Typed,
     Value,
     choice,
     truth,
@@ -53,6 +56,9 @@ _TRANSPARENT = {
     "abc.abstractmethod", "jax.named_scope", "flax.linen.compact", "flax.linen.nowrap", "jaxtyping.jaxtyped",
     "beartype.beartype", "typeguard.typechecked",
 }  # fmt: skip
+
+_OTHER_RESULTS = {"jax.custom_gradient", "jax.make_jaxpr", "jax.experimental.checkify.checkify"}
+"""What these make of a function gives something else than the function; so do derivatives."""
 
 
 class Evaluator:
@@ -323,6 +329,17 @@ class Evaluator:
         api = self.model.db.api(path) if path else None
         return api is not None and (api.kind.value in ("checkpoint", "transform"))
 
+    def keeps_result(self, function: Function) -> bool:
+        """Whether a function of this file still gives what its ``return`` statements say, whatever decorates it."""
+        for decorator in getattr(function.node, "decorator_list", ()):
+            for option in self.evaluate(decorator, function.scope, function.block).options():
+                while isinstance(option, Partial):
+                    option = option.target
+                api = self.model.db.api(option.path) if isinstance(option, (Symbol, CallResult)) else None
+                if api is not None and (api.name in _OTHER_RESULTS or "differentiates" in api.traits):
+                    return False
+        return True
+
     # -- symbols and attributes ---------------------------------------------------------------------------------------
 
     def settle(self, symbol: Symbol) -> Value:
@@ -384,6 +401,10 @@ class Evaluator:
                 return Literal(base.name, site=base.site, model=base.model)
         if isinstance(base, Partial) and name == "func":
             return base.target
+        if isinstance(base, AskedPrimitive) and name == "name":
+            return name_of(base)
+        if isinstance(base, Typed) and base.type == "primitive" and name == "name":
+            return Typed(PRIMITIVE_NAME, site=site, model=self.model)
         return UNKNOWN
 
 

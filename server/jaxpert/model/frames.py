@@ -84,7 +84,7 @@ def _identity(value: Value) -> str:
     elif isinstance(value, Partial):
         parts = (value.target, *value.args, *value.keywords.values())
     itself = 0 if isinstance(value, Choice) else id(value.site.node if value.site is not None else value)
-    return f"{itself} ({', '.join(map(_identity, parts))})"
+    return f"{type(value).__name__} {itself} ({', '.join(map(_identity, parts))})"
 
 
 def remembered(model: FileModel, target: Def, what: str, frame: Frame, compute: Callable[[], T]) -> T:

@@ -39,6 +39,7 @@ _ANCESTORS = {
     "ValueError": {"Exception", "BaseException"},
     "AttributeError": {"Exception", "BaseException"},
     "NotImplementedError": {"RuntimeError", "Exception", "BaseException"},
+    "OverflowError": {"ArithmeticError", "Exception", "BaseException"},
     "KeyError": {"LookupError", "Exception", "BaseException"},
     "IndexError": {"LookupError", "Exception", "BaseException"},
     "TracerBoolConversionError": {"ConcretizationTypeError", "JAXTypeError", "TypeError", "Exception", "BaseException"},
@@ -270,7 +271,8 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
     """Whether ``statement``, which stands in ``block``, is written to meet one of ``exceptions``.
 
     That is so inside ``pytest.raises``, ``assertRaises…`` or a ``try`` that catches it; when such a block in the same
-    function or module uses what the statement makes; and anywhere in a test that holds a ``raises`` block.
+    function or module uses what the statement makes; and anywhere in a test that holds a ``raises`` block, or calls
+    something like ``assertRaises(TypeError, f)`` with the class.
     """
     wanted = set(exceptions)
     if not wanted:
@@ -281,6 +283,10 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
         (inner for inner in reversed(list(block.enclosing())) if isinstance(inner.owner, _FUNCTIONS)), None
     )  # the outermost one: the whole test
     trees = model.source.trees() if function is None else [function.tree]
+    if function is not None and any(
+        _hands_over(one, wanted) for one, where in function.tree.block_of.items() if function in where.enclosing()
+    ):
+        return True
     guards = [
         guard
         for tree in trees
@@ -346,6 +352,12 @@ def _raises(context: ast.expr, exceptions: set[str]) -> bool:
     if not context.args:
         return True
     return bool(_names(context.args[0]) & _wider(exceptions)) or not _names(context.args[0])
+
+
+def _hands_over(statement: ast.stmt, exceptions: set[str]) -> bool:
+    """Whether a statement calls something with the class of the exception: ``assertRaises(TypeError, f)``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and any(_names(argument) & exceptions for argument in call.args)
 
 
 def _catches(handler: ast.ExceptHandler, exceptions: set[str]) -> bool:

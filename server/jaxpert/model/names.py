@@ -9,20 +9,39 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.aliases import words_for
-from jaxpert.model.calls import call_at
-from jaxpert.model.values import Pattern, Sequence, Value, string
-from jaxpert.syntax.scopes import TreeIndex
-from jaxpert.text.lines import Range
+from jaxpert.model.aliases import last_word, words_for
+from jaxpert.model.calls import Argument, bind, call_at
+from jaxpert.model.expressions import expressions
+from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
+from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
+from jaxpert.text.lines import Range, slice_lines
 
 if TYPE_CHECKING:
-    from jaxpert.model.calls import ApiCall, Argument
+    from jaxpert.model.calls import ApiCall
     from jaxpert.model.file_model import FileModel
+
+
+ANY = ".*"
+"""The pattern of a name of which nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An expression of some file: where it stands, and how it is written there."""
+
+    path: str
+    range: Range
+    written: str
+
+    def holds(self, other: Spot) -> bool:
+        """Whether ``other`` is a part of this."""
+        return self.path == other.path and self.range.start <= other.range.start and other.range.end <= self.range.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +50,15 @@ class NamePlace:
 
     Attributes:
         text: the name; "" when only a pattern, or nothing, is known.
-        regex: what all its values match, for f-strings and the like; "" when ``text`` is known; ".*" when nothing is.
+        regex: what all its values match, for f-strings and the like; "" when ``text`` is known; :data:`ANY` when
+            nothing is.
         range: the expression that gives the name (inside the quotes' literal where it stands in this file).
         path: the file of ``range``.
-        role: "tag" (``checkpoint_name``), "use" (an argument of a policy), "hint" (a literal given to a
-            ``…checkpoint_name=`` keyword, or returned to one by code that we do not follow).
+        role: "tag" (``checkpoint_name``), "use" (an argument of a policy, or compared by one), "hint" (a literal
+            given to a ``…checkpoint_name=`` keyword, or returned to one by code that we do not follow).
         policy: for a use, the policy's name.
+        written: the text at ``range``.
+        argument: the argument of the call, where the name is written elsewhere: in a constant, a table, a tuple.
     """
 
     text: str
@@ -45,20 +67,50 @@ class NamePlace:
     path: str
     role: str
     policy: str = ""
+    written: str = ""
+    argument: Spot | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NameFacts:
-    """All checkpoint names of one file."""
+    """All checkpoint names of one file.
+
+    Attributes:
+        compared: names that functions of the user's, shaped like a policy, look for in ``params["name"]``.
+        is_whole: whether no name can be hidden in lines that do not parse.
+    """
 
     tags: tuple[NamePlace, ...] = ()
     uses: tuple[NamePlace, ...] = ()
     hints: tuple[NamePlace, ...] = ()
+    compared: tuple[NamePlace, ...] = ()
+    is_whole: bool = True
+
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[NamePlace, ...]]:
+        """The places of each known name."""
+        found: dict[str, list[NamePlace]] = {}
+        for place in (*self.tags, *self.hints, *self.uses, *self.compared):
+            if place.text:
+                found.setdefault(place.text, []).append(place)
+        return {name: tuple(places) for name, places in found.items()}
+
+    @cached_property
+    def computed(self) -> tuple[NamePlace, ...]:
+        """The places of names that are not known, or only in part."""
+        return tuple(place for place in (*self.tags, *self.uses) if not place.text)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The files that the places lie in: constants may be written in others."""
+        places = (*self.tags, *self.hints, *self.uses, *self.compared)
+        arguments = (place.argument.path for place in places if place.argument is not None)
+        return frozenset([*(place.path for place in places), *arguments])
 
     @property
     def is_empty(self) -> bool:
         """Whether the file has nothing to say about names."""
-        return not (self.tags or self.uses or self.hints)
+        return self.is_whole and not (self.tags or self.uses or self.hints or self.compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +128,17 @@ class NameIndex:
         """Every name that a policy asks for."""
         for facts in self.files.values():
             yield from facts.uses
+
+    def named(self, names: Iterable[str]) -> Iterator[NamePlace]:
+        """Every place of some names."""
+        for facts in self.files.values():
+            for name in names:
+                yield from facts.by_name.get(name, ())
+
+    def computed(self) -> Iterator[NamePlace]:
+        """Every place of a name that is not known, or only in part."""
+        for facts in self.files.values():
+            yield from facts.computed
 
     def known(self) -> frozenset[str]:
         """All literal tags and hints."""
@@ -111,6 +174,22 @@ class _Written:
     regex: str
     role: str
     policy: str = ""
+    argument: Argument | None = None
+
+    def place(self) -> NamePlace:
+        """Where it stands now."""
+        spot, argument = _spot(self.owner, self.node), None
+        if self.argument is not None and self.argument.node is not self.node:
+            argument = _spot(self.argument.model, self.argument.node)
+            if argument is not None and spot is not None and argument.holds(spot):
+                argument = None
+        area, written = (spot.range, spot.written) if spot is not None else (None, "")
+        return NamePlace(self.text, self.regex, area, self.owner.path, self.role, self.policy, written, argument)
+
+
+def _spot(owner: FileModel, node: ast.AST) -> Spot | None:
+    area = owner.range_of(node)
+    return None if area is None else Spot(owner.path, area, slice_lines(owner.source.lines, area))
 
 
 def name_facts(model: FileModel) -> NameFacts:
@@ -118,9 +197,11 @@ def name_facts(model: FileModel) -> NameFacts:
     places: dict[str, list[NamePlace]] = {"tag": [], "use": [], "hint": []}
     for tree in model.every_tree:
         for it in model.tree_fact(tree, "names", lambda t: _names_in(model, t)):
-            place = NamePlace(it.text, it.regex, it.owner.range_of(it.node), it.owner.path, it.role, it.policy)
-            places[it.role].append(place)
-    return NameFacts(tuple(places["tag"]), tuple(places["use"]), tuple(places["hint"]))
+            places[it.role].append(it.place())
+    tags, uses, hints = places["tag"], places["use"], places["hint"]
+    compared = model.from_each_tree("names compared", compared_names) if model.concerns_jax else []
+    places_compared = tuple(it.place() for it in compared)
+    return NameFacts(tuple(tags), tuple(uses), tuple(hints), places_compared, model.source.is_current)
 
 
 def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
@@ -128,24 +209,29 @@ def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
     words = model.words_about_names
     for site in tree.calls:
         func = site.node.func
-        word = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "partial"
-        if word in words:
+        word = last_word(func)
+        is_partial = bool(site.node.args) and last_word(site.node.args[0]) in words
+        if word in words or is_partial or (not word and _mentions(func, words)):
             for callee in model.evaluate(func, site.scope, site.block).options():
                 call = call_at(model, site, callee)
                 if call is not None:
                     found.extend(_said_by(model, call))
         for keyword in site.node.keywords:
             if keyword.arg and keyword.arg.endswith("checkpoint_name"):
-                for option in model.evaluate(keyword.value, site.scope, site.block).options():
-                    text = string(option)
-                    if text is not None:
-                        found.append(_Written(keyword.value, model, text, "", "hint"))
+                argument = Argument(keyword.value, site, model, keyword)
+                found.extend(it for it in _written(model, argument, argument.value, "hint") if it.text)
     return found
+
+
+def _mentions(node: ast.expr, words: frozenset[str]) -> bool:
+    """Whether one of ``words`` stands in an expression, as a name, an attribute or a string."""
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.expr))
+    return any((part.value if isinstance(part, ast.Constant) else last_word(part)) in words for part in parts)
 
 
 def words_about_names(model: FileModel) -> frozenset[str]:
     """What a call must end in to be about names: most calls of other files are passed over by it."""
-    return words_for(model, "partial", *model.db.words_about_names)
+    return words_for(model, *model.db.words_about_names)
 
 
 def _said_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
@@ -155,13 +241,15 @@ def _said_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
         if argument is not None:
             yield from _written(model, argument, argument.value, "tag")
         elif call.opened or call.is_partial:
-            yield _Written(call.node, model, "", ".*", "tag")
+            yield _Written(call.node, model, "", ANY, "tag")
     elif call.api.kind is ApiKind.POLICY_FACTORY:
         yield from _used_by(model, call)
 
 
 def _used_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
-    """The names that a policy factory is given."""
+    """The names that a policy factory is given; some name or other where a star hides them."""
+    if call.opened:
+        yield from _starred(model, call)
     if "names_as_varargs" in call.api.traits:
         for argument in (*call.arguments.values(), *call.varargs):
             yield from _written(model, argument, argument.value, "use", call.api.name)
@@ -169,9 +257,27 @@ def _used_by(model: FileModel, call: ApiCall) -> Iterable[_Written]:
         for role in ("names", "offloaded_names"):
             collection = call.role(role)
             for option in collection.value.options() if collection is not None else ():
+                assert collection is not None
                 for item in option.items if isinstance(option, Sequence) else ():
-                    assert collection is not None
                     yield from _written(model, collection, item, "use", call.api.name)
+                if not isinstance(option, Sequence) or not option.exact:
+                    yield _Written(collection.node, collection.model, "", ANY, "use", call.api.name)
+
+
+def _starred(model: FileModel, call: ApiCall) -> Iterable[_Written]:
+    """The names behind the stars of a call of a policy factory, as far as they are known."""
+    unknown = _Written(call.node, model, "", ANY, "use", call.api.name)
+    stars = [argument for argument in call.node.args if isinstance(argument, ast.Starred)]
+    if "names_as_varargs" not in call.api.traits or not stars or any(word.arg is None for word in call.node.keywords):
+        yield unknown
+        return
+    for star in stars:
+        argument = Argument(star.value, call.site, model)
+        for option in argument.value.options():
+            for item in option.items if isinstance(option, Sequence) else ():
+                yield from _written(model, argument, item, "use", call.api.name)
+            if not isinstance(option, Sequence) or not option.exact:
+                yield unknown
 
 
 def _written(model: FileModel, argument: Argument, value: Value, role: str, policy: str = "") -> Iterable[_Written]:
@@ -180,12 +286,62 @@ def _written(model: FileModel, argument: Argument, value: Value, role: str, poli
         node: ast.AST = argument.node
         owner = argument.model
         text = string(option)
+        spelled = option.value if isinstance(option, EnumMember) else option
         if (
-            text is not None
-            and option.site is not None
-            and option.model is not None
-            and isinstance(option.site.node, ast.Constant)
+            spelled.site is not None
+            and spelled.model is not None
+            and isinstance(spelled.site.node, ast.Constant if text is not None else ast.JoinedStr)
         ):
-            node, owner = option.site.node, option.model
-        regex = "" if text is not None else option.regex if isinstance(option, Pattern) else ".*"
-        yield _Written(node, owner, text or "", regex, role, policy)
+            node, owner = spelled.site.node, spelled.model
+        regex = "" if text is not None else option.regex if isinstance(option, Pattern) else ANY
+        yield _Written(node, owner, text or "", regex, role, policy, argument)
+
+
+def _is_name_of_value(node: ast.expr, params: str) -> bool:
+    """Whether ``node`` is ``params["name"]`` or ``params.get("name")``: in a policy, the checkpoint name."""
+    if isinstance(node, ast.Subscript):
+        base, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        base, key = node.func.value, node.args[0]
+    else:
+        return False
+    return isinstance(base, ast.Name) and base.id == params and isinstance(key, ast.Constant) and key.value == "name"
+
+
+def compared_names(model: FileModel, tree: TreeIndex) -> list[_Written]:
+    """The names that functions of the form ``(prim, *avals, **params)`` compare ``params["name"]`` with."""
+    shaped = {
+        function.inner: (arguments.kwarg.arg, getattr(function.node, "name", "lambda"))
+        for function in tree.functions.values()
+        if (arguments := function.node.args).vararg and arguments.kwarg and (arguments.args or arguments.posonlyargs)
+    }
+    if not shaped or "name" not in tree.mentions():
+        return []
+    found: list[_Written] = []
+    for one in expressions(tree):
+        inside = one.scope.function() if isinstance(one.node, ast.Compare) else None
+        if inside not in shaped or not isinstance(one.node, ast.Compare):
+            continue
+        params, policy = shaped[inside]
+        sides = [one.node.left, *one.node.comparators]
+        if any(_is_name_of_value(side, params) for side in sides):
+            for side in sides:
+                argument = Argument(side, Site(side, one.scope, one.block), model)
+                for option in argument.value.options():
+                    items = option.items if isinstance(option, Sequence) else [option]
+                    items = [key for key, _ in option.entries] if isinstance(option, Table) else items
+                    for item in items:
+                        found.extend(it for it in _written(model, argument, item, "use", policy) if it.text)
+    return found
+
+
+def names_saved_by(model: FileModel, policy: Value) -> frozenset[str]:
+    """The names whose values a policy stores or offloads, as far as they are known; none for other policies."""
+    api = model.db.api(policy.path) if isinstance(policy, CallResult) else None
+    if not isinstance(policy, CallResult) or api is None or api.kind is not ApiKind.POLICY_FACTORY:
+        return frozenset()
+    if policy.site is None or "names_excluded" in api.traits:
+        return frozenset()
+    owner, where = policy.model or model, policy.site
+    call = bind(owner, CallSite(policy.call, where.scope, where.block, ast.Expr(policy.call)), policy.callee)
+    return frozenset(it.text for it in _used_by(owner, call) if it.text) if call is not None else frozenset()

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jaxpert.model import asked_primitives
 from jaxpert.model.texts import formatted, is_text, joined, percent
 from jaxpert.model.values import (
     UNKNOWN,
@@ -184,7 +185,11 @@ def _combined(left: Value, operator: ast.operator, right: Value, site: Site, mod
 
 
 def _arithmetic(left: object, operator: ast.operator, right: object, site: Site, model: FileModel) -> Value:
-    if isinstance(left, int) and isinstance(right, int) and max(abs(left), abs(right)) < 1 << 64:
+    if isinstance(left, int) and isinstance(right, int) and max(abs(left), abs(right)) < 1 << 128:
+        if isinstance(operator, (ast.Pow, ast.LShift)) and 0 <= right <= 64:
+            return Literal(left**right if isinstance(operator, ast.Pow) else left << right, site=site, model=model)
+        if isinstance(operator, (ast.FloorDiv, ast.Mod)) and right:
+            return Literal(left // right if isinstance(operator, ast.FloorDiv) else left % right, site=site, model=model)
         if isinstance(operator, ast.Add):
             return Literal(left + right, site=site, model=model)
         if isinstance(operator, ast.Sub):
@@ -217,6 +222,9 @@ def _compare(evaluator: Evaluator, node: ast.Compare, scope: Scope, block: Block
 
 def _compared(left: Value, operator: ast.cmpop, right: Value) -> bool | None:
     """The result of a comparison whose sides are known."""
+    asked = asked_primitives.compared(left, operator, right)
+    if asked is not None:
+        return asked
     if isinstance(operator, (ast.In, ast.NotIn)):
         wanted = _plain(left)
         keys: list[tuple[str, object] | None]

@@ -109,6 +109,22 @@ def _policy_uses_in(model: FileModel, tree: TreeIndex) -> list[PolicyUse]:
     return list(found.values())
 
 
+def certain_options(argument: Argument) -> list[Value]:
+    """What an argument can be for certain: its only value, or the alternatives written in its own expression.
+
+    Others come through variables and parameters, where something between may have ruled them out.
+    """
+    options = list(argument.value.options())
+    if len(options) == 1:
+        return options
+    inside = {id(node) for node in ast.walk(argument.node)}
+    return [
+        option
+        for option in options
+        if option.site is not None and option.model is argument.model and id(option.site.node) in inside
+    ]
+
+
 def policy_tables(model: FileModel) -> Iterator[tuple[Site, list[Symbol]]]:
     """Dictionary displays that hold members of the policy namespace, with those members."""
     yield from model.from_each_tree("policy tables", _policy_tables_in)
@@ -242,12 +258,15 @@ def _results(policy: CustomPolicy) -> Iterator[Result]:
 
 
 def _frame(policy: CustomPolicy) -> Frame:
-    """What is known inside the policy: its ``**params`` hold the parameters of whatever primitive JAX asks about."""
-    inner = policy.value.function.inner
+    """What is known inside the policy: the primitive, and its parameters, whatever primitive JAX asks about."""
+    inner = id(policy.value.function.inner)
+    known = dict(policy.value.frame)
     params = policy.value.function.node.args.kwarg
-    if params is None:
-        return policy.value.frame
-    return {**policy.value.frame, (id(inner), params.arg): Typed(PRIMITIVE_PARAMETERS)}
+    if params is not None:
+        known[inner, params.arg] = Typed(PRIMITIVE_PARAMETERS)
+    if policy.primitive is not None:
+        known[inner, policy.primitive.arg] = Typed("primitive")
+    return known
 
 
 def _parts(model: FileModel, node: ast.expr, block: Block, policy: CustomPolicy, frame: Frame) -> Iterator[Result]:

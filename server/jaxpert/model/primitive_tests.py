@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.policies import CustomPolicy
 from jaxpert.model.texts import is_text
-from jaxpert.model.values import UNKNOWN, Def, Frame, Sequence, Symbol, Table, Typed, Value
+from jaxpert.model.values import PRIMITIVE_NAME, UNKNOWN, Def, Frame, Sequence, Symbol, Table, Typed, Value
 from jaxpert.syntax.executed import executed
 from jaxpert.syntax.scopes import Block, Function, Scope, Site
 
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 
 _PRIMITIVE = Typed("primitive")
 
-def asked(policy: CustomPolicy) -> Iterator[tuple[Site, Frame]]:
+def asked(policy: CustomPolicy, parameters: Frame | None = None) -> Iterator[tuple[Site, Frame]]:
     """All that runs when JAX asks the policy, with a frame in which the primitive is ``Typed("primitive")``.
 
-    That is its own body and those of the file's functions that it passes the primitive on to.
+    That is its own body and those of the file's functions that it passes the primitive, or its name, on to.
+
+    Args:
+        parameters: the frame, where more is known of what the policy is asked.
     """
+    if parameters is not None:
+        yield from _asked(policy.model, policy.value.function, parameters, set())
+        return
     function = policy.value.function
     arguments = function.node.args
     inner = id(function.inner)
@@ -55,7 +61,7 @@ def _asked(model: FileModel, function: Function, frame: Frame, seen: set[int]) -
                 break
             args.append(model.evaluate(argument, site.scope, site.block, frame))
         named = {k.arg: model.evaluate(k.value, site.scope, site.block, frame) for k in site.node.keywords if k.arg}
-        if not any(is_primitive(value) for value in (*args, *named.values())):
+        if not any(is_primitive(value) or is_primitive_name(value) for value in (*args, *named.values())):
             continue
         for option in model.evaluate(site.node.func, site.scope, site.block, frame).options():
             if isinstance(option, Def) and option.model is model and id(option.function) not in seen:
@@ -66,6 +72,11 @@ def _asked(model: FileModel, function: Function, frame: Frame, seen: set[int]) -
 def is_primitive(value: Value) -> bool:
     """Whether ``value`` is the primitive that a policy is asked about."""
     return all(isinstance(option, Typed) and option.type == "primitive" for option in value.options())
+
+
+def is_primitive_name(value: Value) -> bool:
+    """Whether ``value`` is the name of that primitive."""
+    return all(isinstance(option, Typed) and option.type == PRIMITIVE_NAME for option in value.options())
 
 
 # -- the primitive taken for a string ---------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jaxpert.model import values
+from jaxpert.model.registrations import Standing, standing
 from jaxpert.model.structures import Dict, Leaf, List, Node, NoneNode, Structure, Tuple, Unknown
+from jaxpert.model.touched import is_touched
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.values import CallResult, ClassValue, Instance, Literal, Partial, Symbol, Table, Typed, Value
 from jaxpert.syntax.scopes import Block, Scope, Site, reaching
@@ -41,11 +43,6 @@ _NODES = {
     "flax.core.freeze": "FrozenDict", "flax.core.FrozenDict": "FrozenDict", "jax.tree_util.Partial": "Partial",
     "flax.core.frozen_dict.freeze": "FrozenDict", "flax.core.frozen_dict.FrozenDict": "FrozenDict",
 }  # fmt: skip
-_NODE_BASES = {"typing.NamedTuple", "equinox.Module", "flax.struct.PyTreeNode"}
-"""Classes derived from these are registered."""
-
-_NODE_DECORATORS = {"flax.struct.dataclass", "chex.dataclass"}
-_REGISTERS = "jax.tree_util.register_"
 
 
 def structure_of(model: FileModel, expr: ast.expr, scope: Scope, block: Block) -> Structure:
@@ -59,7 +56,16 @@ def _of(model: FileModel, site: Site, depth: int) -> Structure:
     found = _of_value(model, model.evaluate(site.node, site.scope, site.block), depth + 1)
     if isinstance(found, Unknown) and _is_array(model, site, depth + 1):
         return Leaf("array", site=site, model=model)
+    if isinstance(site.node, ast.Name) and is_touched(model, site.node, site.scope):
+        return _emptied(found)
     return found
+
+
+def _emptied(found: Structure) -> Structure:
+    """A container of which only the type is known."""
+    if isinstance(found, Dict):
+        return Dict({}, found.type, False, site=found.site, model=found.model)
+    return type(found)((), False, site=found.site, model=found.model) if isinstance(found, (List, Tuple)) else found
 
 
 def _of_value(model: FileModel, value: Value, depth: int) -> Structure:
@@ -165,7 +171,7 @@ def _made(model: FileModel, value: CallResult | Instance, depth: int) -> Structu
     """What a call of a class or of a library gives."""
     site = value.site
     if isinstance(value, Instance):
-        if _is_registered(value.cls.model or model, value.cls):
+        if standing(model, value.cls) is Standing.REGISTERED:
             return Node(value.cls.node.name, value.cls.scope, site=site, model=model)
         return Unknown()  # a leaf, or registered somewhere else
     path, callee = value.path, value.callee
@@ -223,38 +229,9 @@ def _is_array(model: FileModel, site: Site, depth: int) -> bool:
     if isinstance(node, ast.Name):
         found = site.scope.lookup(node.id)
         seen = reaching(found[1], node, site.scope, site.block, found[0]) if found is not None else []
-        if len(seen) != 1 or seen[0].value is None:
-            return False
+        if len(seen) != 1 or seen[0].value is None or None in seen[0].detail:
+            return False  # `*rest` is a list
         # A name that a tuple or a loop takes out of an array is one, too.
         inner = _of(model, Site(seen[0].value, seen[0].scope, seen[0].block), depth + 1)
         return isinstance(inner, Leaf) and inner.type == "array"
     return False
-
-
-def _is_registered(model: FileModel, cls: ClassValue) -> bool:
-    """Whether JAX is known to look into objects of the class."""
-    if cls.site is None:
-        return False
-    for decorator in cls.node.decorator_list:
-        made = model.evaluate(decorator, cls.site.scope, cls.site.block)
-        while isinstance(made, (Partial, CallResult)):
-            made = made.target if isinstance(made, Partial) else made.callee
-        if isinstance(made, Symbol) and (made.path in _NODE_DECORATORS or made.path.startswith(_REGISTERS)):
-            return True
-    return any(path in _NODE_BASES for path in _bases(model, cls, 0)) or any(
-        isinstance(option, ClassValue) and option.scope is cls.scope
-        for call in model.calls
-        if call.api.name.startswith(_REGISTERS) and call.node.args
-        for option in model.evaluate(call.node.args[0], call.site.scope, call.site.block).options()
-    )
-
-
-def _bases(model: FileModel, cls: ClassValue, depth: int) -> Iterator[str]:
-    """The library classes that the class is derived from, also through other classes of the user's."""
-    for base in cls.node.bases if cls.site is not None and depth <= _DEEPEST else ():
-        assert cls.site is not None
-        for option in model.evaluate(base, cls.site.scope, cls.site.block).options():
-            if isinstance(option, Symbol):
-                yield option.path
-            elif isinstance(option, ClassValue):
-                yield from _bases(option.model or model, option, depth + 1)

@@ -126,6 +126,44 @@ class Node(Structure):
         return _a(f"`{self.name}`")
 
 
+def places_of_none(structure: Structure, path: str = "") -> Iterator[tuple[str, NoneNode]]:
+    """Every None in a structure, with its place as JAX writes it."""
+    if isinstance(structure, NoneNode):
+        yield path, structure
+    elif isinstance(structure, Dict):
+        for key, inner in structure.entries.items():
+            yield from places_of_none(inner, f"{path}[{key!r}]")
+    elif isinstance(structure, _Items):
+        for index, inner in enumerate(structure.items):
+            yield from places_of_none(inner, f"{path}[{index}]")
+
+
+def leaf_count(structure: Structure) -> int | None:
+    """How many leaves there are; None when that is not known."""
+    if isinstance(structure, Leaf):
+        return 1
+    if isinstance(structure, NoneNode):
+        return 0
+    if not isinstance(structure, (Dict, _Items)) or not structure.exact:
+        return None
+    inner = structure.entries.values() if isinstance(structure, Dict) else structure.items
+    counts = [leaf_count(one) for one in inner]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def composed(outer: Structure, inner: Structure) -> Structure:
+    """The structure of ``outer`` with ``inner`` in place of each leaf, as ``PyTreeDef.compose`` gives it."""
+    if isinstance(outer, Leaf):
+        return inner
+    if isinstance(outer, Dict):
+        entries = {key: composed(child, inner) for key, child in outer.entries.items()}
+        return Dict(entries, outer.type, outer.exact, site=outer.site, model=outer.model)
+    if isinstance(outer, _Items):
+        items = tuple(composed(child, inner) for child in outer.items)
+        return type(outer)(items, outer.exact, site=outer.site, model=outer.model)
+    return outer
+
+
 def _a(noun: str) -> str:
     return f"{'an' if noun.lstrip('`')[0] in 'aeiouAEIOU' else 'a'} {noun}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from string import Formatter
 from typing import TYPE_CHECKING
 
-from jaxpert.model.values import UNKNOWN, EnumMember, Literal, Pattern, Sequence, Typed, Value, string
+from jaxpert.model.values import PRIMITIVE_NAME, UNKNOWN, EnumMember, Literal, Pattern, Sequence, Typed, Value, string
 from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ _LONGEST = 2000
 
 def is_text(value: Value) -> bool:
     """Whether ``value`` is a string, known or not."""
-    return isinstance(value, Pattern) or string(value) is not None or (isinstance(value, Typed) and value.type == "str")
+    if isinstance(value, Typed):
+        return value.type in ("str", PRIMITIVE_NAME)
+    return isinstance(value, Pattern) or string(value) is not None
 
 
 def regex(value: Value) -> str:

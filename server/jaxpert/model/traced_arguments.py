@@ -129,14 +129,50 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     return found
 
 
-Converted = tuple[Parameters, dict[str, TracedArgument], Conversion, frozenset[str]]
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedArgument:
+    """A place where the wrapped function asks for the value of a traced argument.
+
+    Attributes:
+        arguments: the parameters that are traced.
+        used_as_arrays: those of them that another conversion of the function shows to be arrays.
+        model: of the file that holds the function.
+    """
+
+    checkpoint: Checkpoint
+    known: Parameters
+    arguments: dict[str, TracedArgument]
+    conversion: Conversion
+    used_as_arrays: frozenset[str]
+    model: FileModel
+
+    @property
+    def passer(self) -> str:
+        """The transformation that passes a tracer from outside; "" when there is none."""
+        names = sorted(self.conversion.traced.names)
+        return next((by for name in names if (by := self.arguments[name].passed_by)), "")
+
+    @property
+    def static_candidate(self) -> tuple[str, int | None]:
+        """The one parameter that may be made static, and its number; "" when there is none."""
+        traced = self.conversion.traced
+        if len(traced.names) != 1 or traced.needs_array or "static_argnums" not in self.checkpoint.api.roles:
+            return "", None
+        argument = self.arguments[next(iter(traced.names))]
+        if argument.passed_by:
+            return "", None
+        is_array = argument.is_array or argument.name in self.used_as_arrays
+        is_alone = len(self.arguments) == 1 and not self.known.takes_more  # nothing would be left to trace
+        return ("", None) if is_array or is_alone else (argument.name, argument.index)
 
 
-def converted_arguments(model: FileModel, checkpoint: Checkpoint) -> list[Converted]:
+_Converted = list[tuple[Conversion, frozenset[str]]]
+
+
+def asked_arguments(model: FileModel, checkpoint: Checkpoint) -> list[AskedArgument]:
     """Where the wrapped function asks for the value of a traced argument.
 
-    Each with the parameters, those of them that are traced, and those that are used as arrays. Remembered while the
-    function, the wrapping and the visible calls stay as they are.
+    Remembered while the function, the wrapping and the visible calls stay as they are.
     """
     known = parameters(model, checkpoint)
     if known is None:
@@ -145,18 +181,20 @@ def converted_arguments(model: FileModel, checkpoint: Checkpoint) -> list[Conver
     passers = "".join(f" {by}:{','.join(names)}" for by, names in handed_over(model, checkpoint))
     key = f"converted {id(checkpoint.node)} {id(known.function.function)}{calls} by{passers}"
 
-    def convert(_: TreeIndex) -> list[Converted]:
+    def convert(_: TreeIndex) -> tuple[dict[str, TracedArgument], _Converted]:
         model.evaluator.entered.append(known.function.function.block.tree)
         anything = dict.fromkeys((*known.names, *known.keyword_only), Level.ARRAY)
         if not _conversions(model, known.function, anything):  # then what the calls pass need not be looked into
-            return []
+            return {}, []
         arguments = traced_arguments(model, checkpoint)
         levels = {name: argument.level for name, argument in arguments.items()}
         found = _conversions(model, known.function, levels) if levels else []
         arrays = frozenset(name for one in found if one.traced.needs_array for name in one.traced.names)
-        return [(known, arguments, conversion, arrays) for conversion in found]
+        return arguments, [(conversion, arrays) for conversion in found]
 
-    return model.tree_fact(checkpoint.site.block.tree, key, convert)
+    arguments, found = model.tree_fact(checkpoint.site.block.tree, key, convert)
+    owner = known.function.model or model
+    return [AskedArgument(checkpoint, known, arguments, one, arrays, owner) for one, arrays in found]
 
 
 def _conversions(model: FileModel, function: Def, levels: dict[str, Level]) -> list[Conversion]:

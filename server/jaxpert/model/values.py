@@ -167,6 +167,9 @@ Frame = Mapping[tuple[int, str], Value]
 PRIMITIVE_PARAMETERS = "primitive parameters"
 """The type of a policy's ``**params``: which keys it has differs from primitive to primitive."""
 
+PRIMITIVE_NAME = "primitive name"
+"""The type of ``prim.name`` and ``str(prim)``: a string that is the name of some primitive of JAX."""
+
 UNKNOWN = Value()
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
-from jaxpert.model.calls import ApiCall, bind, callees_in
+from jaxpert.model.calls import ApiCall, api_calls_in, bind, callees_in
 from jaxpert.model.transforms import Checkpoint, Parameters, call_site, parameters
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Sequence, Symbol, Value
-from jaxpert.syntax.scopes import CallSite, TreeIndex
+from jaxpert.syntax.scopes import CallSite, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -79,7 +79,7 @@ def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedC
 
 
 def handed_over(model: FileModel, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Where the wrapped function is given to a transformation that calls it with tracers.
+    """Where the wrapped function is given to a transformation that calls it with tracers, or gets them in another way.
 
     Yields:
         The name of the transformation, and the parameters that it passes. Those with defaults are left out: how many
@@ -108,6 +108,38 @@ def handed_over(model: FileModel, checkpoint: Checkpoint) -> Iterator[tuple[str,
             counted = known.receiver and known.names[:1] == (known.receiver,)
             passed_on = known.names[given + (1 if counted and found[0] else 0) :][:count]
             yield call.api.name, tuple(name for name in passed_on if name in needed and name not in names)
+    yield from _passed_on(model, checkpoint, known)
+
+
+def _passed_on(model: FileModel, checkpoint: Checkpoint, known: Parameters) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The same for calls in functions that are traced themselves and pass on their own parameters."""
+    calls = [call for call in wrapped_calls(model, checkpoint) if call.site.scope.function() is not None]
+    traced = model.from_each_tree("traced functions", _traced_functions) if calls else []
+    for call in calls:
+        around = call.site.scope.function()
+        for function, by, count in traced:
+            if function is not around or not isinstance(function.node, (ast.FunctionDef, ast.Lambda)):
+                continue
+            own = [argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)][:count]
+            for name, passing in passed(known, call).arguments.items():
+                if isinstance(passing.node, ast.Name) and passing.node.id in own:
+                    owner, bindings = passing.site.scope.lookup(passing.node.id) or (None, [])
+                    if owner is function and len(bindings) == 1:
+                        yield by, (name,)
+
+
+def _traced_functions(model: FileModel, tree: TreeIndex) -> list[tuple[Scope, str, int | None]]:
+    """Functions that get tracers, each with who passes them and how many leading ones; None for all."""
+    found: list[tuple[Scope, str, int | None]] = []
+    for call in api_calls_in(model, tree):
+        count = _traced_count(call)
+        functions = _functions_of(call) if count != 0 else ()
+        found += [(each.function.inner, call.api.name, count) for each in functions if isinstance(each, Def)]
+    for function, _, value in callees_in(model, tree).decorated:
+        api = model.db.api(value.path) if isinstance(value, Symbol) else None
+        if api is not None and api.library == "jax" and {"compiles", "maps"} & api.traits:
+            found.append((function.inner, api.name, None))
+    return found
 
 
 def _bare_decorators_above(model: FileModel, checkpoint: Checkpoint) -> Iterator[Api]:
@@ -144,7 +176,7 @@ def _traced_count(call: ApiCall) -> int | None:
         return 0  # those of Equinox leave what is no array as it is
     if "applies" in traits:
         return None if {"control_flow", "differentiates"} & traits else 0
-    if {"compiles", "maps"} & traits:
+    if {"compiles", "maps"} & traits or call.api.name == "jax.make_jaxpr":
         return 0 if given & {"static_argnums", "static_argnames", "in_axes", "static_broadcasted_argnums"} else None
     return 1 if "differentiates" in traits and "argnums" not in given else 0
 

@@ -23,6 +23,12 @@ def rule_page(rule: Rule) -> str:
     return f"# {rule.name}\n\n{' · '.join(facts)}\n\n{rule.doc.strip()}\n\n{examples}".rstrip() + "\n"
 
 
+def section(rule: Rule, heading: str) -> str:
+    """What the documentation of ``rule`` says under one of the headings, as Markdown."""
+    _, _, rest = rule.doc.partition(f"\n## {heading}\n")
+    return rest.partition("\n## ")[0].strip()
+
+
 def _example(heading: str, example: Example) -> str:
     return (
         f"## {heading}\n\n```python\n{_program(example.bad)}\n```\n\n{proof_text(example.proof)}\n\n"

@@ -168,7 +168,13 @@ FixFunction = Callable[["FileModel", Finding], Fix | tuple[Fix, ...] | None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule. ``doc`` is the module's docstring; ``fix`` runs only when somebody asks for it."""
+    """A rule. ``doc`` is the module's docstring; ``fix`` runs only when somebody asks for it.
+
+    Attributes:
+        apis: the APIs whose wrong use it finds, by name; or the value of an ``ApiKind`` for all of that kind.
+        error_texts: what JAX raises for this mistake ("TypeError: …", with "…" for what differs) in forms that no
+            example shows; ``jaxpert explain`` recognizes errors by them, and by the examples.
+    """
 
     code: str
     name: str
@@ -179,6 +185,8 @@ class Rule:
     check: Check = field(repr=False)
     fix: FixFunction | None = field(default=None, repr=False)
     stage: Stage = Stage.STABLE
+    apis: tuple[str, ...] = ()
+    error_texts: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:

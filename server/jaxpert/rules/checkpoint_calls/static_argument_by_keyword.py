@@ -211,6 +211,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint",),
     examples=(
         Example(
             bad=_BAD,

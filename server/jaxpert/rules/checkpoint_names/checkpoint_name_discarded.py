@@ -125,6 +125,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint name",),
     examples=(
         Example(
             bad=_BAD,

@@ -114,6 +114,12 @@ RULE = Rule(
     severity=Severity.WARNING,
     since="0.1.0",
     doc=__doc__,
+    apis=(
+        "jax.checkpoint_policies.save_only_these_names",
+        "jax.checkpoint_policies.save_any_names_but_these",
+        "jax.checkpoint_policies.save_and_offload_only_these_names",
+        "checkpoint name",
+    ),
     examples=(Example(bad=_BAD, good=_BAD.replace('"attn_output"', '"attn_out"'), proof=Silent("not computed")),),
     check=check,
     fix=fix,

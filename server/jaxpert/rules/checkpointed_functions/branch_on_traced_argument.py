@@ -3,9 +3,10 @@
 ## What it finds
 
 In a function under `jax.checkpoint` or one of its relatives: `if`, `while`, `assert`, a conditional expression,
-`and`, `or`, `not`, a chained comparison, `in`, `match`, `bool()`, `int()`, `float()`, `range()`, `min()`, `max()`,
-`.item()`, the index of a Python list, a boolean mask as an index, or a function of NumPy, on an argument that is not
-static, or on something computed from it. It is followed through local assignments and into functions defined inside.
+`and`, `or`, `not`, a chained comparison, `in`, `match`, `bool()`, `int()`, `float()`, `complex()`, `range()`, `min()`,
+`max()`, `sorted()`, `any()`, `all()`, `hash()`, `.item()`, the index of a list, a dictionary or a NumPy array, an entry
+of a set, a boolean mask as an index, or a function of NumPy or `math`, on an argument that is not static, or on
+something computed from it. It is followed through local assignments and into functions defined inside.
 
 ## Why it matters
 
@@ -14,12 +15,15 @@ tracer, which has no value. The same code works without `jax.checkpoint`. JAX ra
 
     TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].
 
-`int()`, `float()` and `.item()` give `ConcretizationTypeError`, `range()` and list indices
-`TracerIntegerConversionError`, masks `NonConcreteBooleanIndexError`, NumPy `TracerArrayConversionError`.
+`int()`, `float()`, `complex()`, `.item()` and `math.sin()` give `ConcretizationTypeError`, `range()` and list indices
+`TracerIntegerConversionError`, masks `NonConcreteBooleanIndexError`, NumPy `TracerArrayConversionError`. The hint
+"Consider using the `static_argnums` parameter for `jax.remat` or `jax.checkpoint`" stands only in the first two, and
+never with `jax_remat3`.
 
 ## In which versions
 
-All, with and without `jax_remat3`. Before 0.4.36 it is always a `ConcretizationTypeError`. `static_argnames` of
+All, with and without `jax_remat3`. Before 0.4.36 it is always a `ConcretizationTypeError`, a dictionary index is a
+`KeyError`, and tracers can be hashed. `static_argnames` of
 `jax.checkpoint`, which exists from 0.10.2 on, makes nothing static unless `jax_remat3` is on.
 
 ## What to write instead
@@ -41,21 +45,17 @@ array: it may be None or a list. Defaults that no call overrides stay plain Pyth
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from packaging.version import Version
 
-from jaxpert.fixing import verbs
-from jaxpert.fixing.imports import ensure_import
-from jaxpert.model.conversions import Conversion
+from jaxpert.fixing.checkpoint_options import made_static
+from jaxpert.model.conversions import STATIC, Conversion
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.speech import raises
-from jaxpert.model.traced_arguments import TracedArgument, converted_arguments
-from jaxpert.model.transforms import Checkpoint, Parameters, static_indices
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
-from jaxpert.text.edits import Edit
+from jaxpert.model.speech import asked_places, raises, static_cure
+from jaxpert.model.traced_arguments import AskedArgument, asked_arguments
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
 NAME = "branch-on-traced-argument"
@@ -66,41 +66,43 @@ _ARRAY_CURES = {
     "range()": "use `jax.lax.fori_loop`",
     "[]": "index a `jnp` array",
     "match": "use `jax.lax.switch`",
+    "any()": "use `jnp.any`",
+    "all()": "use `jnp.all`",
+    "sorted()": "use `jnp.sort`",
     "min()": "use `jnp.minimum`",
     "max()": "use `jnp.maximum`",
 }
+_IN_JNP = {
+    "sin", "cos", "tan", "tanh", "sinh", "cosh", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "floor",
+    "ceil", "isnan", "isinf", "isfinite", "isclose", "atan2", "hypot", "pow", "gcd", "lcm", "trunc", "fabs", "acos",
+    "asin", "atan", "acosh", "asinh", "atanh", "copysign", "ldexp", "degrees", "radians",
+}  # fmt: skip
+"""Functions of ``math`` that ``jax.numpy`` has under the same name in all versions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A conversion, the checkpoint that makes it one, and where it is reported.
+    """A conversion, and where it is reported."""
 
-    ``used_as_arrays``: parameters that another conversion of the function shows to be arrays.
-    """
-
-    checkpoint: Checkpoint
-    known: Parameters
-    arguments: dict[str, TracedArgument]
-    conversion: Conversion
-    used_as_arrays: frozenset[str]
-    model: FileModel
+    asked: AskedArgument
     range: Range
 
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Conversions of traced arguments in functions that this file checkpoints."""
     for place in _places(model):
-        exception, text, exceptions = _raised(model, place.conversion)
-        function = place.known.display
-        tracer = _passer(place) or place.checkpoint.api.name
+        asked = place.asked
+        exception, text, exceptions = _raised(model, asked.conversion)
+        function = asked.known.display
+        tracer = asked.passer or asked.checkpoint.api.name
         yield Finding(
             NAME,
             place.range,
-            f"{_problem(place)}, which `{tracer}` traces: JAX raises when `{function}` is called; "
-            f"{_cure(model, place)}",
+            f"{_problem(asked)}, which `{tracer}` traces: JAX raises when `{function}` is called; "
+            f"{static_cure(model, asked, _array_cure(asked.conversion))}",
             Severity.ERROR,
             raises(model, f"when `{function}` is called", exception, text),
-            _related(model, place),
+            asked_places(model, asked),
             exceptions=exceptions,
         )
 
@@ -109,21 +111,22 @@ def _places(model: FileModel) -> Iterator[_Place]:
     for checkpoint in model.checkpoints:
         if model.is_dead(checkpoint.site.block):
             continue
-        for known, arguments, conversion, arrays in converted_arguments(model, checkpoint):
-            owner = known.function.model or model
-            where = model.range_of(conversion.node if owner is model else checkpoint.node)
-            if where is not None:
-                yield _Place(checkpoint, known, arguments, conversion, arrays, owner, where)
+        for asked in asked_arguments(model, checkpoint):
+            where = model.range_of(asked.conversion.node if asked.model is model else checkpoint.node)
+            if where is not None and asked.conversion.how not in STATIC:
+                yield _Place(asked, where)
 
 
-def _problem(place: _Place) -> str:
-    conversion = place.conversion
-    text = place.model.text_of(conversion.node)
+def _problem(asked: AskedArgument) -> str:
+    conversion = asked.conversion
+    text = asked.model.text_of(conversion.node)
     shown = text if len(text) <= 60 else text[:57] + "…"
     names = " and ".join(f"`{name}`" for name in sorted(conversion.traced.names))
     if conversion.where == "[]" and conversion.how != "mask":
-        container = "list" if conversion.how == "index" else "dictionary"
+        container = {"key": "dictionary", "numpy": "NumPy array"}.get(conversion.how, "list")
         return f"the {container} index `{shown}` asks for the value of {names}"
+    if conversion.where == "{}":
+        return f"the set or dictionary entry `{shown}` asks for the value of {names}"
     if conversion.where in ("if", "while", "assert", "not", "match"):
         shown = f"{conversion.where} {shown}"
     elif conversion.where in ("and", "or"):
@@ -131,50 +134,16 @@ def _problem(place: _Place) -> str:
     return f"`{shown}` asks for the value of {names}"
 
 
-def _passer(place: _Place) -> str:
-    """The transformation that passes a tracer from outside; "" when there is none."""
-    return next((by for name in sorted(place.conversion.traced.names) if (by := place.arguments[name].passed_by)), "")
-
-
-def _cure(model: FileModel, place: _Place) -> str:
-    name, index = _static_candidate(place)
-    where = place.conversion.where
-    arrays = f"use `j{where}`" if place.conversion.how == "numpy" else _ARRAY_CURES.get(where)
-    if place.conversion.how == "mask":
-        arrays = "use `jnp.where` with three arguments"
-    if arrays is None and place.conversion.how == "bool":
-        arrays = "use `jnp.where` or `jax.lax.cond`"
-    arrays = arrays or "keep it an array"
-    if "static_argnums" not in place.checkpoint.api.roles:
-        return arrays
-    if passer := _passer(place):
-        return f"{arrays} (`{passer}` passes tracers: `static_argnums` does not help)"
-    if name and index is None:
-        if model.target.remat3 and "static_argnames" in place.checkpoint.api.roles:
-            return f'mark `{name}` with `static_argnames=("{name}",)` if it is a plain Python value, or {arrays}'
-        return (
-            f"an argument that can only be passed by keyword cannot be static: {arrays}, "
-            f"or bind `{name}` with `functools.partial` before wrapping"
-        )
-    if not name:
-        return f"{arrays} (`static_argnums` helps only where a plain Python value is passed)"
-    cure = f"mark `{name}` with `static_argnums=({index},)` if it is a plain Python value"
-    if place.checkpoint.role("static_argnames") is not None and not model.target.remat3:
-        cure += " (`static_argnames` has no effect without `jax_remat3`)"
-    return f"{cure}, or {arrays} if it is an array"
-
-
-def _static_candidate(place: _Place) -> tuple[str, int | None]:
-    """The one parameter that may be made static, and its number; "" when there is none."""
-    traced, api = place.conversion.traced, place.checkpoint.api
-    if len(traced.names) != 1 or traced.needs_array or "static_argnums" not in api.roles:
-        return "", None
-    argument = place.arguments[next(iter(traced.names))]
-    if argument.passed_by:
-        return "", None
-    is_array = argument.is_array or argument.name in place.used_as_arrays
-    is_alone = len(place.arguments) == 1 and not place.known.takes_more  # nothing would be left to trace
-    return ("", None) if is_array or is_alone else (argument.name, argument.index)
+def _array_cure(conversion: Conversion) -> str:
+    """What to write instead when it is an array."""
+    if conversion.how == "numpy" and conversion.where != "[]":
+        return f"use `j{conversion.where}`"
+    if conversion.how == "mask":
+        return "use `jnp.where` with three arguments"
+    if conversion.where.startswith("math."):
+        return f"use `jnp.{conversion.where[5:]}`" if conversion.where[5:] in _IN_JNP else ""
+    in_general = "use `jnp.where` or `jax.lax.cond`" if conversion.how == "bool" else ""
+    return _ARRAY_CURES.get(conversion.where, in_general)
 
 
 def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[str, ...]]:
@@ -188,7 +157,7 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
     if conversion.how == "mask":
         text = "Array boolean indices must be concrete"
         return "NonConcreteBooleanIndexError", text, ("NonConcreteBooleanIndexError", "IndexError")
-    if conversion.how == "key":
+    if conversion.how in ("key", "hash"):
         if model.target.version < _OWN_BOOL_ERROR:
             return "KeyError", "Traced<ShapedArray(…)>", ("KeyError",)
         return "TypeError", "unhashable type: 'DynamicJaxprTracer'", ("TypeError",)
@@ -199,57 +168,18 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
     return "ConcretizationTypeError", "Abstract tracer value encountered where concrete value is expected", both[1:]
 
 
-def _related(model: FileModel, place: _Place) -> tuple[Related, ...]:
-    name = place.known.display
-    if place.model is not model:
-        area = place.model.range_of(place.conversion.node)
-        return (Related(area, f"here, in `{name}`", place.model.path),) if area is not None else ()
-    area = model.range_of(place.checkpoint.node)
-    return (Related(area, f"`{name}` is wrapped here"),) if area is not None else ()
-
-
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make the parameter static where the function is wrapped."""
     for place in _places(model):
-        name, index = _static_candidate(place)
-        if place.range != finding.range or index is None or not place.arguments[name].always_by_position:
+        name, index = place.asked.static_candidate
+        if place.range != finding.range or index is None or not place.asked.arguments[name].always_by_position:
             continue
-        indices = static_indices(model, place.checkpoint)
-        if indices is None:
-            continue
-        together = sorted({*indices, index})
-        value = f"({', '.join(map(str, together))}{',' if len(together) == 1 else ''})"
-        edits = _wrapped_with(model, place.checkpoint, value)
-        if edits:
-            safety = Safety.SAFE if place.arguments[name].is_flag else Safety.UNSAFE
+        made = made_static(model, place.asked.checkpoint, index)
+        if made is not None:
+            value, edits = made
+            safety = Safety.SAFE if place.asked.arguments[name].is_flag else Safety.UNSAFE
             return Fix(f"Make `{name}` static with `static_argnums={value}`", safety, edits)
     return None
-
-
-def _wrapped_with(model: FileModel, checkpoint: Checkpoint, value: str) -> tuple[Edit, ...] | None:
-    """Give the wrapper ``static_argnums``: in its call, or by ``functools.partial`` around a bare decorator."""
-    lines, node, call = model.source.lines, checkpoint.node, checkpoint.call
-    where = model.range_of(node)
-    given = checkpoint.role("static_argnums")
-    if where is None or (given is not None and given.keyword is None):
-        return None
-    if isinstance(node, ast.Call) and call is not None:
-        inner = model.range_of(call.node)
-        options = call.node is node or call.node is node.func  # `nnx.remat(…)(f)` has them in the inner call
-        return verbs.set_keyword(lines, inner, "static_argnums", value) if options and inner is not None else None
-    if not checkpoint.by_decorator or isinstance(node, ast.Call) or (call is not None and not call.is_partial):
-        return None
-    if call is None and "callable_without_fun" in checkpoint.api.traits:
-        return verbs.call_expression(lines, where, f"static_argnums={value}")
-    partial = ensure_import(lines, "from functools import partial", where.start)
-    name = partial.name if partial is not None else ""
-    if partial is None or partial.edits:
-        partial = ensure_import(lines, "import functools", where.start)
-        name = f"{partial.name}.partial" if partial is not None else ""
-    if partial is None:
-        return None
-    edits = verbs.replace_expression(lines, where, f"{name}({model.text_of(node)}, static_argnums={value})")
-    return (*partial.edits, *edits) if edits else None
 
 
 _FLAG = '''\
@@ -307,6 +237,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint",),
     examples=(
         Example(
             bad=_FLAG,

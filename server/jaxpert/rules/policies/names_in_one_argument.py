@@ -2,9 +2,9 @@
 
 ## What it finds
 
-`save_only_these_names(["a", "b"])`, with a list, tuple, set or generator where separate strings belong; a string
-spread into its letters by `*"attn"`; and a bare string given to `names_which_can_be_saved` or
-`names_which_can_be_offloaded`, which take collections.
+`save_only_these_names(["a", "b"])`, with a list, tuple, set, generator or NumPy array where separate strings belong;
+several tagged names in one string, `"a, b"`; a string spread into its letters by `*"attn"`; and a bare string given to
+`names_which_can_be_saved` or `names_which_can_be_offloaded`, which take collections.
 
 ## Why it matters
 
@@ -15,7 +15,7 @@ nothing is raised, the policy matches no name, and everything that was to be sav
 
 ## In which versions
 
-All. `save_anything_except_these_names` accepts even a list from 0.10.2 on, and ignores it.
+All. `save_anything_except_these_names` accepts even a list from 0.10.2 on; see *excluded-names-ignored*.
 
 ## What to write instead
 
@@ -24,7 +24,8 @@ All. `save_anything_except_these_names` accepts even a list from 0.10.2 on, and 
 
 ## Known limits
 
-A variable whose value cannot be seen is not reported.
+A variable whose value cannot be seen is not reported. Two names in one string are reported when the project tags a
+value with one of them.
 
 ## Source
 
@@ -34,6 +35,7 @@ A variable whose value cannot be seen is not reported.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
@@ -41,13 +43,16 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
-from jaxpert.model.values import Literal, Sequence, Table, Typed, Value, string
+from jaxpert.model.values import CallResult, Literal, Sequence, Table, Typed, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
+from jaxpert.text.edits import Edit
+from jaxpert.text.lines import Range, slice_lines
 
 NAME = "names-in-one-argument"
 
-_UNHASHABLE = {"list", "set", "dict"}
-_COLLECTIONS = {"list", "tuple", "set", "frozenset", "generator"}
+_UNHASHABLE = {"list", "set", "dict", "numpy.ndarray"}
+_COLLECTIONS = {"list", "tuple", "set", "frozenset", "generator", "map", "filter", "numpy.ndarray"}
+_ARRAYS = ("numpy.array", "numpy.asarray")
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -58,6 +63,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         if "names_as_varargs" in call.api.traits:
             for argument in call.varargs:
                 yield from _collection(model, call, argument)
+                yield from _joined_names(model, argument)
             yield from _spread_strings(model, call)
         elif "names_as_collections" in call.api.traits:
             for role in ("names", "offloaded_names"):
@@ -75,8 +81,11 @@ def _collection(model: FileModel, call: ApiCall, argument: Argument) -> Iterator
         return
     kind = kinds.pop()
     name = call.api.name.rpartition(".")[2]
-    ignores = name == "save_anything_except_these_names" and model.db.signature_ignores_names(name)
-    if kind in _UNHASHABLE and not ignores:
+    if "names_have_no_effect" in call.api.traits and (
+        kind not in _UNHASHABLE or model.db.signature_ignores_names(name)
+    ):
+        return
+    if kind in _UNHASHABLE:
         consequence = raises(model, "where this stands", "TypeError", f"unhashable type: '{kind}'")
         effect, severity = "JAX raises here", Severity.ERROR
     else:
@@ -98,6 +107,8 @@ def _kind(value: Value) -> str:
         return value.kind
     if isinstance(value, Table):
         return "dict"
+    if isinstance(value, CallResult) and value.path in _ARRAYS:
+        return "numpy.ndarray"
     return value.type if isinstance(value, Typed) else ""
 
 
@@ -107,6 +118,33 @@ def _rewritten(model: FileModel, name: str, argument: Argument) -> str:
         items = [model.text_of(element) for element in node.elts]
         return f"{name}({', '.join(items[:3])}{', …' if len(items) > 3 else ''})"
     return f"{name}(*{model.text_of(node)})"
+
+
+def _joined_names(model: FileModel, argument: Argument) -> Iterator[Finding]:
+    """Several names in one string, of which the project tags at least one."""
+    names = _names_in(model, argument)
+    where = model.range_of(argument.node)
+    if names and where is not None:
+        shown = ", ".join(map(_double_quoted, names))
+        yield Finding(
+            NAME, where, f"this is one name, and no value has it: the policy matches nothing; write `{shown}`",
+            Severity.WARNING, silent(model, "a name is looked for as it is written"),
+        )  # fmt: skip
+
+
+def _names_in(model: FileModel, argument: Argument) -> list[str]:
+    text = string(argument.value) if argument.model is model and isinstance(argument.node, ast.Constant) else None
+    names = re.split(r"\s*[,;]\s*|\s+", text.strip()) if text is not None else []
+    if len(names) < 2 or not all(name.isidentifier() for name in names):
+        return []
+    tagged = {tag.text for tag in model.project_names.tags()}
+    is_list = "," in str(text) or ";" in str(text)  # words may be one name
+    found = tagged.intersection(names)
+    return names if text not in tagged and (found if is_list else found == set(names)) else []
+
+
+def _double_quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _spread_strings(model: FileModel, call: ApiCall) -> Iterator[Finding]:
@@ -131,9 +169,23 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
     options = list(argument.value.options())
     text = string(options[0]) if len(options) == 1 else None
     where = model.range_of(argument.node)
+    keyword = argument.keyword.arg if argument.keyword is not None else "names"
+    if where is not None and len(options) == 1 and isinstance(options[0], Literal) and text is None:
+        kind = type(options[0].value).__name__
+        yield Finding(
+            NAME, where, f"`{keyword}` takes a list of names, and `{model.text_of(argument.node)}` is none: JAX raises "
+            "here; write `[]` for no names", Severity.ERROR,
+            raises(model, "where this stands", "TypeError", f"'{kind}' object is not iterable"),
+            exceptions=("TypeError",),
+        )  # fmt: skip
     if text is None or where is None:
         return
-    keyword = argument.keyword.arg if argument.keyword is not None else "names"
+    if len(text) == 1:
+        yield Finding(
+            NAME, where, f"`{keyword}` takes a list of names, and a string is a list of letters: it works for a name "
+            f"of one letter only; write `[{model.text_of(argument.node)}]`", Severity.INFORMATION,
+        )  # fmt: skip
+        return
     effect = f"the names are {_letters(text)}, so the policy matches no name" if text else "it holds no name"
     shown = model.text_of(argument.node)
     yield Finding(
@@ -169,16 +221,34 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         for argument in (*call.varargs, *call.arguments.values()):
             if argument.model is not model or model.range_of(argument.node) != finding.range:
                 continue
+            if "names_as_collections" in call.api.traits and string(argument.value) is None:
+                none = isinstance(argument.value, Literal) and argument.value.value is None
+                edits = verbs.replace_expression(lines, finding.range, "[]") if none else None
+                return Fix("Write `[]`", Safety.SAFE, edits) if edits else None
             if "names_as_collections" in call.api.traits:
                 edits = verbs.wrap_in_list(lines, finding.range)
                 return Fix(f"Write `[{model.text_of(argument.node)}]`", Safety.SAFE, edits) if edits else None
+            names = _names_in(model, argument)
+            if names:
+                edits = _in_place(model, call, finding.range, ", ".join(map(_double_quoted, names)))
+                return Fix("Give each name as an argument of its own", Safety.SAFE, edits) if edits else None
             if isinstance(argument.node, (ast.List, ast.Tuple, ast.Set)) and argument.node.elts:
                 edits = verbs.spread_argument(lines, finding.range)
                 return Fix("Give each name as an argument of its own", Safety.SAFE, edits) if edits else None
-            if isinstance(argument.value, (Sequence, Typed)) and not isinstance(argument.value, Literal):
+            if isinstance(argument.value, (Sequence, Typed, CallResult)) and not isinstance(argument.value, Literal):
                 edits = verbs.star_argument(lines, finding.range)
                 return Fix(f"Spread it: `*{model.text_of(argument.node)}`", Safety.SAFE, edits) if edits else None
     return None
+
+
+def _in_place(model: FileModel, call: ApiCall, argument: Range, new: str) -> tuple[Edit, ...] | None:
+    """The call with ``new`` where the argument stands, which may be several arguments."""
+    whole = model.range_of(call.node)
+    if whole is None:
+        return None
+    before = slice_lines(model.source.lines, Range(whole.start, argument.start))
+    behind = slice_lines(model.source.lines, Range(argument.end, whole.end))
+    return verbs.replace_expression(model.source.lines, whole, f"{before}{new}{behind}")
 
 
 _BAD = """\
@@ -216,6 +286,13 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=(
+        "jax.checkpoint_policies.save_only_these_names",
+        "jax.checkpoint_policies.save_any_names_but_these",
+        "jax.checkpoint_policies.save_and_offload_only_these_names",
+        "jax.checkpoint_policies.SaveOnlyTheseNames",
+        "jax.checkpoint_policies.SaveAnyNamesButThese",
+    ),
     examples=(
         Example(
             bad=_BAD,

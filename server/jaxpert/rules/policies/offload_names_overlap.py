@@ -154,6 +154,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("jax.checkpoint_policies.save_and_offload_only_these_names",),
     examples=(
         Example(
             bad=_BAD,

@@ -205,6 +205,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("jax.ad_checkpoint.Offloadable",),
     examples=(
         Example(
             bad=_BAD,

@@ -16,7 +16,8 @@ the same, and stops doing so the day somebody puts another policy in its place.
 
 ## In which versions
 
-All. With `jax_remat3` on, `everything_saveable()` raises only from 0.12 on.
+All. With `jax_remat3` on, `everything_saveable()` raises only from 0.11.2 on, and from then on `nothing_saveable()`
+does so too.
 
 ## What to write instead
 
@@ -46,6 +47,7 @@ from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Se
 
 NAME = "policy-called"
 
+_REMAT3_ASKS = Version("0.11.2")
 # Between these the policies about matrix products were objects and not functions (measured on all releases).
 _SINCE_CALLABLE, _UNTIL_CALLABLE = Version("0.10.1"), Version("0.12.0")
 
@@ -72,6 +74,12 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _effect(model: FileModel, name: str) -> tuple[str, str, Severity]:
     """What the call does, in a clause; what JAX says; how bad that is."""
+    if name == "nothing_saveable" and model.target.remat3 and model.target.version >= _REMAT3_ASKS:
+        return (
+            "calling it gives False, which JAX then calls",
+            raises(model, "when this is differentiated", "TypeError", "'bool' object is not callable"),
+            Severity.ERROR,
+        )
     if name == "nothing_saveable":
         return (
             "calling it gives False, which only by luck means the same",
@@ -135,6 +143,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("policy",),
     examples=(
         Example(
             bad=_BAD,

@@ -130,6 +130,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint", "jax.checkpoint_policies"),
     examples=(
         Example(bad=_BAD, good=_BAD.replace("prim ==", "prim.name =="), proof=Silent("not saved", remat3=False)),
         Example(

@@ -4,7 +4,7 @@
 
 `save_only_these_names`, `save_from_both_policies` and the other members of `jax.checkpoint_policies` that make a
 policy, given as `policy=` themselves; also in a table of policies that is looked up by name, and uncalled inside
-`save_from_both_policies(…)`.
+`save_from_both_policies(…)`. A `functools.partial` of a factory is no better.
 
 ## Why it matters
 
@@ -12,9 +12,6 @@ JAX calls whatever it is given once per primitive. A factory that takes names tu
 fails at the first primitive that has parameters:
 
     TypeError: save_only_these_names() got an unexpected keyword argument 'dimension_numbers'
-
-`save_anything_except_these_names` fails in the same way up to 0.9.2; from 0.10.2 on it is a policy that saves
-everything.
 
 ## In which versions
 
@@ -44,7 +41,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import PolicyUse, policy_tables
 from jaxpert.model.speech import raises
-from jaxpert.model.values import Symbol, Value
+from jaxpert.model.values import Partial, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
 
@@ -55,6 +52,8 @@ def check(model: FileModel) -> Iterator[Finding]:
     """Factories among the values of policy arguments, and among the entries of policy tables."""
     for use in model.policy_uses:
         for option in use.value.options():
+            while isinstance(option, Partial):
+                option = option.target
             if _is_factory(model, option) and isinstance(option, Symbol):
                 yield from _report(model, option, use)
     for site, members in policy_tables(model):
@@ -183,6 +182,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("policy factory",),
     examples=(
         Example(
             bad=_BAD,

@@ -125,6 +125,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint", "jax.checkpoint_policies", "sentinel", "jax.ad_checkpoint.Offloadable"),
     examples=(
         Example(
             bad=_BAD,

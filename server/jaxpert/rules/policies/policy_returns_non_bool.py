@@ -3,8 +3,8 @@
 ## What it finds
 
 A policy one of whose results is an int, a string, `None` written out, a tuple, list or set, a NumPy or JAX bool,
-an array, a generator or coroutine, or a call of `Saveable` or `Recompute`, which are objects and not classes. Also a
-function that makes policies, or a class of policies, given as the policy without being called.
+an array, a generator or coroutine, or another policy that was not asked. Also a function that makes policies, or a
+class of policies, given as the policy without being called.
 
 ## Why it matters
 
@@ -27,8 +27,7 @@ A comparison, `bool(…)` around a NumPy value, Python's own `any(…)` and `all
 ## Known limits
 
 Results whose type cannot be known without running the policy are not reported; neither is `a and b` unless the
-value that comes out is known. Instances of `Saveable` and `Recompute` reached through another library are taken
-for what they are.
+value that comes out is known.
 
 ## Source
 
@@ -45,7 +44,19 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, policy_classes, policy_makers, results
 from jaxpert.model.speech import bad_policy_result, policy_places, raises
-from jaxpert.model.values import CallResult, ClassValue, Def, EnumMember, Literal, Sequence, Table, Typed, Value
+from jaxpert.model.values import (
+    PRIMITIVE_NAME,
+    CallResult,
+    ClassValue,
+    Def,
+    EnumMember,
+    Literal,
+    Sequence,
+    Symbol,
+    Table,
+    Typed,
+    Value,
+)
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
 NAME = "policy-returns-non-bool"
@@ -147,8 +158,16 @@ def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
             f"… of type <class '{value.type}'>",
             "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False",
         )
+    if isinstance(value, Typed) and value.type == PRIMITIVE_NAME:
+        return "the name of the primitive", "… of type <class 'str'>", "compare it with the name that you mean"
     if isinstance(value, CallResult):
         return _wrong_call(model, value)
+    if isinstance(value, Symbol):
+        api = model.db.api(value.path)
+        if api is not None and api.kind in (ApiKind.POLICY, ApiKind.POLICY_FACTORY):
+            name = api.name.rpartition(".")[2]
+            advice = f"ask it: `{name}(prim, *avals, **params)`"
+            return f"the policy `{name}` itself", "… of type <class 'function'>", advice
     return None
 
 
@@ -156,8 +175,9 @@ def _wrong_call(model: FileModel, value: CallResult) -> tuple[str, str, str] | N
     path = value.path
     api = model.db.api(path)
     name = path.rpartition(".")[2]
-    if api is not None and api.kind is ApiKind.SENTINEL:
-        return f"`{name}()`, but `{name}` is already the object", "", f"return `{name}` without parentheses"
+    if api is not None and api.kind is ApiKind.POLICY_FACTORY:
+        advice = "ask it: `(…)(prim, *avals, **params)`"
+        return f"the policy that `{name}` makes", "… of type <class 'function'>", advice
     module = path.partition(".")[0]
     if module == "numpy" and path.count(".") == 1 and name in _NUMPY_BOOLS and name not in _PYTHON_BOOLS:
         return "a NumPy value", "… of type <class 'numpy.bool'>", "wrap it in `bool(…)`"
@@ -179,10 +199,6 @@ def _report(
     if where is None:
         return
     consequence, severity, exceptions = bad_policy_result(model, printed)
-    if not printed:
-        name = shown.split("`")[1][:-2]
-        consequence = raises(model, "when this is differentiated", "TypeError", f"'{name}Type' object is not callable")
-        exceptions = ("TypeError",)
     yield Finding(
         NAME,
         where,
@@ -258,7 +274,7 @@ def _never_decides(model: FileModel, policy: CustomPolicy) -> Iterator[Finding]:
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Drop the parentheses, write the bool, or wrap in ``bool(…)``."""
+    """Write the bool, or wrap in ``bool(…)``."""
     for policy in model.custom_policies:
         if policy.model is not model:
             continue
@@ -267,10 +283,6 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
                 continue
             value = result.value
             lines = model.source.lines
-            if isinstance(value, CallResult):
-                if "without parentheses" in finding.message and isinstance(result.node, ast.Call):
-                    edits = verbs.replace_expression(lines, finding.range, model.text_of(result.node.func))
-                    return Fix("Remove the parentheses", Safety.SAFE, edits) if edits else None
             if "bool(" in finding.message:
                 edits = verbs.wrap_call(lines, finding.range, "bool")
                 return Fix("Wrap in `bool(…)`", Safety.SAFE, edits) if edits else None
@@ -310,6 +322,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint", "jax.checkpoint_policies", "sentinel", "jax.ad_checkpoint.Offloadable"),
     examples=(
         Example(
             bad=_BAD,
@@ -324,15 +337,14 @@ RULE = Rule(
             proof=Raises("TypeError", "of type <class 'int'>", "grad", since="0.7.1", remat3=False),
         ),
         Example(
-            bad=_BAD.replace(
-                '    return np.any([prim.name == "dot_general"])',
-                '    return Saveable() if prim.name == "dot_general" else False',
-            ).replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
+            bad=_BAD.replace('np.any([prim.name == "dot_general"])', "jax.checkpoint_policies.dots_saveable"),
             good=_BAD.replace(
-                '    return np.any([prim.name == "dot_general"])',
-                '    return Saveable if prim.name == "dot_general" else False',
-            ).replace("import numpy as np", "from jax.ad_checkpoint import Saveable"),
-            proof=Raises("TypeError", "object is not callable", "grad", remat3=False),
+                "(prim, *_, **__):\n    return np.any([prim.name == \"dot_general\"])",
+                "(prim, *avals, **params):\n    return jax.checkpoint_policies.dots_saveable(prim, *avals, **params)",
+            ),
+            proof=Raises(
+                "TypeError", "Value returned by a remat policy should be a bool", "grad", since="0.7.1", remat3=False
+            ),
         ),
     ),
     check=check,

@@ -191,6 +191,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     since="0.1.0",
     doc=__doc__,
+    apis=("checkpoint", "jax.checkpoint_policies"),
     examples=(
         Example(
             bad=_BAD,

@@ -1,0 +1,107 @@
+"""``jax.ad_checkpoint``, which ``import jax`` does not import: does anything else in the program?
+
+A submodule becomes an attribute of its package when anybody imports it. So that it is missing is certain only when
+every module that the file imports is known not to do that.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxpert.model.values import Symbol
+from jaxpert.syntax.scopes import Site, TreeIndex
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+SUBMODULE = "ad_checkpoint"
+PATH = f"jax.{SUBMODULE}"
+
+# Measured with JAX 0.4.30 and 0.12.0.1, Flax 0.12.8, Haiku 0.0.17, Equinox 0.13.8 and Optax 0.2.8.
+_DO_NOT_IMPORT_IT = frozenset({"flax", "haiku", "equinox", "optax", "numpy", "scipy", "absl", "ml_dtypes", "jaxtyping"})
+_UNRELATED = frozenset({"jaxlib", "matplotlib", "pandas", "tqdm", "yaml", "pytest", "PIL", "requests"})
+_MOST_MODULES = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmoduleUse:
+    """``jax.ad_checkpoint`` in an expression, with the attribute of it that is asked for, if any."""
+
+    node: ast.Attribute
+    member: ast.Attribute | None
+    site: Site
+
+
+def unimported_uses(model: FileModel) -> list[SubmoduleUse]:
+    """Every use of the submodule through ``jax`` that nothing has imported."""
+    text = model.source.text
+    if f".{SUBMODULE}" not in text or f'"{SUBMODULE}"' in text or f"'{SUBMODULE}'" in text:
+        return []
+    uses = [use for tree in model.trees for use in model.tree_fact(tree, SUBMODULE, lambda t: list(_uses(model, t)))]
+    return [] if not uses or _may_be_imported(model, set()) else uses
+
+
+def _uses(model: FileModel, tree: TreeIndex) -> Iterator[SubmoduleUse]:
+    for statement, block in tree.block_of.items():
+        outer: dict[ast.expr, ast.Attribute] = {}
+        for node in _own_nodes(statement):
+            if isinstance(node, ast.Attribute):
+                outer[node.value] = node
+                if node.attr == SUBMODULE and isinstance(node.value, ast.Name):
+                    scope = model.scope_of(block)
+                    options = model.evaluate(node.value, scope, block).options()
+                    if any(isinstance(option, Symbol) and option.path == "jax" for option in options):
+                        yield SubmoduleUse(node, outer.get(node), Site(statement, scope, block))
+
+
+def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, from the outside in, without the statements in it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, ast.stmt):
+                continue
+            if not isinstance(child, (ast.ExceptHandler, ast.match_case)):
+                yield child
+            waiting.append(child)
+
+
+def _may_be_imported(model: FileModel, seen: set[str]) -> bool:
+    """Whether the submodule is imported by this file, by a module that it imports, or by one that is not known."""
+    parts = model.module.split(".") if model.module else []
+    packages = [".".join(parts[:end]) for end in range(1, len(parts))]
+    if any(_brings_it(model, package, seen) for package in packages):
+        return True
+    for tree in model.source.trees():
+        for statement in tree.block_of:
+            if isinstance(statement, ast.Import):
+                wanted = [alias.name for alias in statement.names]
+            elif isinstance(statement, ast.ImportFrom):
+                base = model.absolute(statement.module or "", statement.level)
+                if base is None:
+                    return True
+                wanted = [base, *(f"{base}.{alias.name}" for alias in statement.names if alias.name != "*")]
+            else:
+                continue
+            if any(_brings_it(model, name, seen, index > 0) for index, name in enumerate(wanted)):
+                return True
+    return False
+
+
+def _brings_it(model: FileModel, name: str, seen: set[str], may_be_no_module: bool = False) -> bool:
+    first = name.partition(".")[0]
+    if first == "jax":
+        return name == PATH or name.startswith(f"{PATH}.")
+    if first in _DO_NOT_IMPORT_IT or first in _UNRELATED or first in sys.stdlib_module_names or name in seen:
+        return False
+    seen.add(name)
+    if len(seen) > _MOST_MODULES:
+        return True
+    other = model.lookup(name)
+    if other is None:
+        return not may_be_no_module
+    return (other is not model and SUBMODULE in other.source.text) or _may_be_imported(other, seen)

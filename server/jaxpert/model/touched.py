@@ -1,0 +1,93 @@
+"""Containers that something changes in a way that their value does not show: deep inside, or under another name."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jaxpert.model.values import Symbol
+from jaxpert.syntax.changes import changes
+from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
+
+_CHANGING = {
+    "append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse", "remove", "pop", "popitem", "clear",
+    "discard",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Touches:
+    """What one tree does: names touched and names changed in any way, and which names stand for a part of which."""
+
+    touched: list[tuple[str, Block]] = field(default_factory=list)
+    changed: set[str] = field(default_factory=set)
+    aliases: list[tuple[set[str], set[str], Block]] = field(default_factory=list)
+
+
+def is_touched(model: FileModel, node: ast.Name, scope: Scope) -> bool:
+    """Whether the container that ``node`` names may hold something else than what was put there when it was made.
+
+    ``name["a"] = …`` does not count: :meth:`~jaxpert.model.evaluate.Evaluator.name` knows of that.
+    """
+    trees = model.source.trees()
+    all_touches = [model.tree_fact(tree, "touches", lambda t: _touches(model, t)) for tree in trees]
+    changed = set().union(*(one.changed for one in all_touches))
+    found = scope.lookup(node.id)
+    for one in all_touches:
+        blocks = [block for name, block in one.touched if name == node.id]
+        blocks += [block for taken, sources, block in one.aliases if node.id in sources and taken & changed]
+        for block in blocks:
+            other = scope_of(block).lookup(node.id)
+            if found is None or other is None or other[0] is found[0]:
+                return True
+    return False
+
+
+def _touches(model: FileModel, tree: TreeIndex) -> _Touches:
+    found = _Touches(changed=set(changes(tree)))
+    for site in tree.calls:
+        method = site.node.func
+        if isinstance(method, ast.Attribute) and method.attr in _CHANGING and not isinstance(method.value, ast.Name):
+            found.touched.append((_root(method.value), site.block))
+        if isinstance(site.statement, ast.Expr) and site.statement.value is site.node:
+            names = [argument.id for argument in site.node.args if isinstance(argument, ast.Name)]
+            if names and not _is_harmless(model, site.node.func, site.scope, site.block):
+                found.touched.extend((name, site.block) for name in names)
+    for statement, block in tree.block_of.items():
+        for target in _targets(statement):
+            if isinstance(target, (ast.Subscript, ast.Attribute)) and not isinstance(target.value, ast.Name):
+                found.touched.append((_root(target), block))
+        if isinstance(statement, (ast.For, ast.AsyncFor)):
+            found.aliases.append((_names(statement.target), _names(statement.iter), block))
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Name, ast.Subscript)):
+            taken = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+            found.aliases.append((taken, _names(statement.value), block))
+    found.changed.update(name for name, _ in found.touched)
+    return found
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, (ast.Assign, ast.Delete)):
+        return statement.targets
+    return [statement.target] if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) else []
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of subscripts, attributes and calls starts with; "" without one."""
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_harmless(model: FileModel, func: ast.expr, scope: Scope, block: Block) -> bool:
+    """Whether a call of ``func`` leaves its arguments as they are: what Python and JAX bring along does."""
+    value = model.evaluate(func, scope, block)
+    return isinstance(value, Symbol) and value.path.partition(".")[0] in ("builtins", "jax", "numpy", "pprint")
