@@ -35,15 +35,14 @@ def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
     That is, in a file that mentions one at all, every tree which does so, or mentions a name that such a tree binds
     or an import that may bring one.
     """
-    about: set[int] | None = model.memory.get(words)
-    if about is None:
-        text = model.source.text
-        spoken = any(word in text for word in words)
-        about = model.memory[words] = set(map(id, _about(model, words))) if spoken else set()
+    about = model.remembered(words, lambda: set(map(id, _about(model, words))))
     return [tree for tree in model.trees if id(tree) in about] if about else []
 
 
 def _about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
+    text = model.source.text
+    if not any(word in text for word in words):
+        return []
     if "*" in model.source.module.bindings:
         return model.every_tree
     names = words_for(model, *words) | _brought(model)

@@ -294,9 +294,25 @@ class FileModel:
         tree.facts[key] = (token, self.evaluator.entered_since(start), value)
         return value
 
+    def remembered(self, key: object, compute: Callable[[], T]) -> T:
+        """``compute()``, remembered while the file is as it is now."""
+        kept = self.memory.get(key)
+        if kept is not None:
+            self.evaluator.entered.extend(kept[1])
+            return kept[0]  # type: ignore[no-any-return]
+        start, cuts = len(self.evaluator.entered), FUEL.cuts
+        value = compute()
+        if cuts == FUEL.cuts or not FUEL.depth:
+            self.memory[key] = value, self.evaluator.entered_since(start)
+        return value
+
     def from_each_tree(self, key: str, find: Callable[[FileModel, TreeIndex], list[T]]) -> list[T]:
         """What ``find`` finds in each tree in focus, in order; remembered as :meth:`tree_fact` does."""
-        return [found for tree in self.trees for found in self.tree_fact(tree, key, lambda t: find(self, t))]
+
+        def collect() -> list[T]:
+            return [found for tree in self.trees for found in self.tree_fact(tree, key, lambda t: find(self, t))]
+
+        return collect() if self.has_focus else self.remembered(("each tree", key), collect)
 
     @cached_property
     def every_tree(self) -> list[TreeIndex]:
@@ -307,6 +323,11 @@ class FileModel:
     def trees(self) -> list[TreeIndex]:
         """The trees in focus: all of them, unless :meth:`focus` says otherwise."""
         return self.every_tree if self._focus is None else self._focus
+
+    @property
+    def has_focus(self) -> bool:
+        """Whether only some of the trees are looked at."""
+        return self._focus is not None
 
     @contextmanager
     def focus(self, trees: list[TreeIndex]) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,13 +61,19 @@ class Passed:
     opened: bool
 
 
-def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
+def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> tuple[WrappedCall, ...]:
     """Calls, in this file, of the function that ``checkpoint`` makes."""
-    for site, callee in model.callees.calls:
+    if model.has_focus:
+        return tuple(_wrapped_calls(model, checkpoint))
+    return model.remembered(("wrapped calls", checkpoint), lambda: tuple(_wrapped_calls(model, checkpoint)))
+
+
+def _wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
+    for site, callee in _leading_to(model, checkpoint, "callees", _all_callees):
         found = reaches(model, checkpoint, callee)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1])
-    for site, option in model.from_each_tree("partial targets", _partial_targets):
+    for site, option in _leading_to(model, checkpoint, "partial targets", _all_partial_targets):
         found = reaches(model, checkpoint, option)
         if found is not None:
             yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
@@ -76,6 +82,65 @@ def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedC
             if reaches(model, checkpoint, option) is not None:
                 own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
                 yield WrappedCall(site, True, skipped=1, own_keywords=own)
+
+
+def _all_callees(model: FileModel) -> Iterable[tuple[CallSite, Value]]:
+    return model.callees.calls
+
+
+def _all_partial_targets(model: FileModel) -> Iterable[tuple[CallSite, Value]]:
+    return model.from_each_tree("partial targets", _partial_targets)
+
+
+def _leading_to(
+    model: FileModel,
+    checkpoint: Checkpoint,
+    key: str,
+    sites: Callable[[FileModel], Iterable[tuple[CallSite, Value]]],
+) -> Iterable[tuple[CallSite, Value]]:
+    """Those of ``sites`` that may run the wrapped function, so that not every call is looked at for each checkpoint."""
+    if model.has_focus:
+        return sites(model)
+    by_end = model.remembered(("ends", key), lambda: _by_end(model, sites(model)))
+    found = {place: pair for end in _ends_of_checkpoint(checkpoint) for place, pair in by_end.get(end, ())}
+    return [found[place] for place in sorted(found)]
+
+
+def _by_end(
+    model: FileModel, sites: Iterable[tuple[CallSite, Value]]
+) -> dict[int, list[tuple[int, tuple[CallSite, Value]]]]:
+    """``sites``, numbered, by the identity of what their callees can lead to."""
+    found: dict[int, list[tuple[int, tuple[CallSite, Value]]]] = {}
+    for place, pair in enumerate(sites):
+        for end in _ends(model, pair[1]):
+            found.setdefault(end, []).append((place, pair))
+    return found
+
+
+def _ends_of_checkpoint(checkpoint: Checkpoint) -> Iterator[int]:
+    """What :func:`_ends` gives for callees that :func:`reaches` takes for the wrapped function."""
+    target = checkpoint.target
+    yield id(checkpoint.node)
+    if isinstance(target, Def):
+        yield id(target.function)
+        if target.owner is not None:
+            yield id(target.owner.scope)
+    elif isinstance(target, ClassValue):
+        yield id(target.scope)
+
+
+def _ends(model: FileModel, callee: Value, depth: int = 0) -> Iterator[int]:
+    """The call, function or class behind ``callee``, and behind the transformations around it."""
+    if isinstance(callee, CallResult):
+        yield id(callee.call)
+        if isinstance(callee.callee, CallResult):
+            yield id(callee.callee.call)
+        for option in _transformed(model, callee, depth):
+            yield from _ends(model, option, depth + 1)
+    elif isinstance(callee, Def):
+        yield id(callee.function)
+    elif isinstance(callee, Instance):
+        yield id(callee.cls.scope)
 
 
 def handed_over(model: FileModel, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -245,20 +310,25 @@ def reaches(model: FileModel, checkpoint: Checkpoint, callee: Value, depth: int 
 
 def _through(model: FileModel, checkpoint: Checkpoint, made: CallResult, depth: int) -> tuple[bool, bool] | None:
     """The same for what ``jax.jit(f)`` and ``jax.grad(f)`` make: they pass the arguments on as they are given."""
-    api = model.db.api(made.path)
-    if api is None or api.kind is not ApiKind.TRANSFORM or depth > 4 or made.site is None:
-        return None
-    if not {"compiles", "differentiates"} & api.traits or {"applies", "maps"} & api.traits:
-        return None
-    call = bind(made.model or model, call_site(made.site, made.call), made.callee)
-    fun = call.role("fun") if call is not None else None
-    if fun is None:
-        return None
-    for option in fun.value.options():
+    for option in _transformed(model, made, depth):
         found = reaches(model, checkpoint, option, depth + 1)
         if found is not None:
-            return found[0], found[1] or "compiles" in api.traits
+            api = model.db.api(made.path)
+            return found[0], found[1] or (api is not None and "compiles" in api.traits)
     return None
+
+
+def _transformed(model: FileModel, made: CallResult, depth: int) -> Iterator[Value]:
+    """The functions in ``jax.jit(f)`` and ``jax.grad(f)``."""
+    api = model.db.api(made.path)
+    if api is None or api.kind is not ApiKind.TRANSFORM or depth > 4 or made.site is None:
+        return
+    if not {"compiles", "differentiates"} & api.traits or {"applies", "maps"} & api.traits:
+        return
+    call = bind(made.model or model, call_site(made.site, made.call), made.callee)
+    fun = call.role("fun") if call is not None else None
+    if fun is not None:
+        yield from fun.value.options()
 
 
 def _outside(model: FileModel, checkpoint: Checkpoint) -> bool | None:
