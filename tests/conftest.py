@@ -10,6 +10,8 @@ import hypothesis
 # A rule that crashes is one log line for users; here it must fail the test.
 os.environ["JAXPERT_CRASH"] = "1"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Nothing that one test finds shall be known to another, or to the user's editor.
+os.environ["JAXPERT_CACHE"] = "off"
 # `PYTHONPATH=server` shall also hold for processes that tests start elsewhere.
 if folders := os.environ.get("PYTHONPATH"):
     os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(folder).resolve()) for folder in folders.split(os.pathsep))

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from jaxpert import __version__
+from jaxpert.jaxdb.load import load, newest_known
+from jaxpert.jaxdb.schema import ApiKind, JaxTarget
 from jaxpert.rulekit.rule import FAMILIES, HEADINGS, Finding, Rule
 from jaxpert.rules import ALL_RULES, rule_named
 from tests.projects import Project
@@ -111,6 +113,13 @@ def test_rule_is_named_and_coded(rule: Rule) -> None:
 
 
 @each_rule
+def test_rule_names_the_apis_that_it_is_about(rule: Rule) -> None:
+    apis = {api.name for api in load(JaxTarget(newest_known(), "test")).apis()}
+    assert set(rule.apis) <= apis | {kind.value for kind in ApiKind}
+    assert rule.apis or rule.code[3] not in "123"
+
+
+@each_rule
 def test_rule_has_a_page(rule: Rule) -> None:
     assert (PAGES / f"{rule.name}.md").is_file(), f"tests/rules/{rule.name}.md is missing"
 
@@ -174,7 +183,8 @@ def test_top_level_is_the_agreed_one() -> None:
 
 
 def test_nothing_runs_the_users_code() -> None:
-    """No other program is started and no text or named module is run; only our own commands are imported by name."""
+    """No text or named module is run, and no program is started but our own reader of docstrings; only our own
+    commands are imported by name."""
     running = {"subprocess", "runpy", "os.system", "exec", "eval", "compile", "__import__", "import_module"}
     found = []
     for file in _python_files(PACKAGE):
@@ -183,7 +193,7 @@ def test_nothing_runs_the_users_code() -> None:
             if isinstance(node, ast.Call):
                 names = [ast.unparse(node.func), ast.unparse(node.func).removeprefix("importlib.")]
             found += [(str(file.relative_to(PACKAGE)), name) for name in names if name in running]
-    assert found == [("__main__.py", "import_module")]
+    assert sorted(found) == [("__main__.py", "import_module"), ("ide/installed_docs.py", "subprocess")]
 
 
 def test_no_vague_module_names() -> None:

@@ -1,20 +1,23 @@
 """What hovers say, as Markdown and as plain text."""
 
+from dataclasses import replace
+
 import pytest
 from packaging.version import Version
 
+from jaxpert.ide.api_hover import api_blocks, docstring_blocks, signature_text, usual_mistakes
+from jaxpert.ide.blocks import Links
 from jaxpert.ide.hover import (
     Code,
     Hover,
     Link,
     Prose,
-    api_blocks,
     finding_blocks,
-    signature_text,
     to_markdown,
     to_plain_text,
 )
-from jaxpert.jaxdb.schema import Api, ApiKind, Parameter, Signature, VersionNote
+from jaxpert.jaxdb.load import load, newest_known
+from jaxpert.jaxdb.schema import Api, ApiKind, JaxTarget, Parameter, Signature, VersionNote
 from jaxpert.rulekit.rule import Finding, Severity
 from jaxpert.rulekit.urls import rule_url
 from jaxpert.rules import rule_named
@@ -55,6 +58,7 @@ CHECKPOINT = Api(
     paths=("jax.checkpoint", "jax.remat"),
     signatures=(signature("positional_or_keyword fun", "keyword_only policy=None"),),
     summary="Recompute `fun`'s values on the backward pass.",
+    arguments={"fun": "the function", "policy": "what is stored", "concrete": "gone"},
     notes=(
         VersionNote("0.11", "removed", "`concrete`"),
         VersionNote("any", "note", "Nothing."),
@@ -66,13 +70,46 @@ CHECKPOINT = Api(
 
 
 def test_an_api_is_shown_with_signature_version_notes_example_and_page():
-    assert to_markdown(Hover(SOMEWHERE, tuple(api_blocks(CHECKPOINT, Version("0.12.0"))))) == (
+    blocks = [block for block in api_blocks(CHECKPOINT, Version("0.12.0")) if not isinstance(block, Links)]
+    assert to_markdown(Hover(SOMEWHERE, tuple(blocks))) == (
         "**`jax.checkpoint`**`(fun, *, policy=None)` · checkpoint · JAX 0.12.0\n\n"
         "Recompute `fun`'s values on the backward pass.\n\n"
-        "- **0.11** removed: `concrete`\n- Nothing.\n- **0.5** added\n\n"
+        "- `fun`: the function\n- `policy=None`: what is stored\n\n"
+        "History:\n\n- **0.11** removed: `concrete`\n- Nothing.\n- **0.5** added\n\n"
         "```python\nf = jax.checkpoint(f)\n```\n\n"
         "[Documentation ↗](https://example.org/checkpoint)"
     )
+
+
+def test_the_rules_about_an_api_are_its_usual_mistakes():
+    (mistakes,) = [block for block in api_blocks(CHECKPOINT, Version("0.12.0")) if isinstance(block, Links)]
+    assert mistakes.links[0] == Link("static-argnums-invalid", rule_url("static-argnums-invalid"))
+    assert mistakes.links[-1].label.endswith(" more")
+    plain = to_plain_text(Hover(SOMEWHERE, (mistakes,)))
+    assert plain.startswith("Usual mistakes: static-argnums-invalid · ") and "http" not in plain
+
+
+@pytest.mark.parametrize("name", ["jax.jit", "jax.checkpoint_policies.dots_saveable", "jax.ad_checkpoint.Offloadable"])
+def test_gravest_and_most_specific_mistakes_come_first(name):
+    api = next(api for api in load(JaxTarget(newest_known(), "test")).apis() if api.name == name)
+    rules = [rule_named(link.label) for link in usual_mistakes(api) if not link.label.endswith(" more")]
+    ranks = [(name not in rule.apis, list(Severity).index(rule.severity)) for rule in rules]
+    assert ranks and ranks == sorted(ranks)
+
+
+def test_a_docstring_stands_beneath_and_nothing_stands_for_none():
+    assert docstring_blocks("Text.", "JAX 0.12.0") == [
+        Prose("---"),
+        Prose("From JAX 0.12.0:"),
+        Code("Text.", "text"),
+    ]
+    assert docstring_blocks("", "JAX 0.12.0") == []
+
+
+def test_an_example_of_later_releases_is_not_shown():
+    api = replace(CHECKPOINT, example_since=Version("0.11.1"))
+    assert not any(isinstance(block, Code) for block in api_blocks(api, Version("0.11.0")))
+    assert any(isinstance(block, Code) for block in api_blocks(api, Version("0.11.1")))
 
 
 def test_an_api_that_the_version_lacks_says_so():

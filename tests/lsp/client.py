@@ -38,6 +38,14 @@ VSCODE: Message = {
         },
         "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": False},
         "hover": {"contentFormat": ["markdown", "plaintext"]},
+        "completion": {"completionItem": {"snippetSupport": True, "documentationFormat": ["markdown", "plaintext"]}},
+        "signatureHelp": {
+            "signatureInformation": {
+                "documentationFormat": ["markdown", "plaintext"],
+                "parameterInformation": {"labelOffsetSupport": True},
+                "activeParameterSupport": True,
+            }
+        },
         "codeAction": {
             "isPreferredSupport": True,
             "dataSupport": True,
@@ -59,6 +67,14 @@ NEOVIM: Message = {
         "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}, "dataSupport": True},
         "diagnostic": {"dynamicRegistration": True},
         "hover": {"contentFormat": ["markdown", "plaintext"]},
+        "completion": {"completionItem": {"snippetSupport": False, "documentationFormat": ["markdown", "plaintext"]}},
+        "signatureHelp": {
+            "signatureInformation": {
+                "documentationFormat": ["markdown", "plaintext"],
+                "parameterInformation": {"labelOffsetSupport": True},
+                "activeParameterSupport": True,
+            }
+        },
         "codeAction": {
             "isPreferredSupport": True,
             "dataSupport": True,
@@ -72,6 +88,8 @@ EGLOT: Message = {
     "textDocument": {
         "publishDiagnostics": {"relatedInformation": False},
         "hover": {"contentFormat": ["plaintext"]},
+        "completion": {"completionItem": {"snippetSupport": False}},
+        "signatureHelp": {"signatureInformation": {"activeParameterSupport": True}},
         "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "source"]}}},
     },
 }
@@ -83,6 +101,7 @@ class Client:
     Attributes:
         published: every pushed list of diagnostics, oldest first, as its params.
         asked: what the server asked, as (method, params).
+        progress: every ``$/progress``, oldest first, as its params.
         logged, shown: texts of ``window/logMessage`` and ``window/showMessage``.
         settings: what ``workspace/configuration`` is answered with, by the scope's URI ("" for none).
         stray: bytes on standard output that belong to no message.
@@ -93,6 +112,7 @@ class Client:
         self.root = root
         self.published: list[Message] = []
         self.asked: list[tuple[str, Any]] = []
+        self.progress: list[Message] = []
         self.logged: list[str] = []
         self.shown: list[str] = []
         self.settings: dict[str, Any] = {}
@@ -244,6 +264,8 @@ class Client:
             self.send({"id": message["id"], "result": self._result(method, message.get("params"))})
         elif method == "textDocument/publishDiagnostics":
             self.published.append(message["params"])
+        elif method == "$/progress":
+            self.progress.append(message["params"])
         elif method == "window/logMessage":
             self.logged.append(message["params"]["message"])
         elif method == "window/showMessage":

@@ -15,6 +15,7 @@ DOUBTFUL = {
     "a later unknown star import": "from jax import checkpoint as wrap\nfrom elsewhere import *\nwrap",
     "a loop that is over": "for x in (1, 2):\n    pass\nx",
     "a patched library": "import jax\njax.checkpoint = print\njax.checkpoint",
+    "a member of some library's enumeration": "from elsewhere import Enumeration\nclass K(Enumeration):\n    a = 'x'\nK.a",
     "a method that a subclass has too":
         "class A:\n    def n(self): return 1\n    def go(self):\n        self.n()\n"
         "class B(A):\n    def n(self): return 2",

@@ -63,7 +63,7 @@ SWITCHES = [
 def test_switches(tmp_path: Path, files: dict[str, str], expected: Switches) -> None:
     index = index_of(tmp_path, files)
     index.finish()
-    assert index.switches() == expected
+    assert index.found_switches() == expected
 
 
 def test_built_in_steps_that_may_be_shared(tmp_path: Path) -> None:

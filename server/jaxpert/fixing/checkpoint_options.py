@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxpert.fixing import verbs
-from jaxpert.fixing.imports import ensure_import
+from jaxpert.fixing.wrapper_calls import partial_name
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.transforms import Checkpoint, static_indices
 from jaxpert.text.edits import Edit
@@ -30,15 +30,12 @@ def with_option(model: FileModel, checkpoint: Checkpoint, name: str, value: str)
         return None
     if call is None and "callable_without_fun" in checkpoint.api.traits:
         return verbs.call_expression(lines, where, f"{name}={value}")
-    partial = ensure_import(lines, "from functools import partial", where.start)
-    written = partial.name if partial is not None else ""
-    if partial is None or partial.edits:
-        partial = ensure_import(lines, "import functools", where.start)
-        written = f"{partial.name}.partial" if partial is not None else ""
+    partial = partial_name(lines, where.start, model.source)
     if partial is None:
         return None
+    written, imports = partial
     edits = verbs.replace_expression(lines, where, f"{written}({model.text_of(node)}, {name}={value})")
-    return (*partial.edits, *edits) if edits else None
+    return (*imports, *edits) if edits else None
 
 
 def made_static(

@@ -26,7 +26,9 @@ class ImportedName(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-def ensure_import(lines: Sequence[str], statement: str, use: Position) -> ImportedName | None:
+def ensure_import(
+    lines: Sequence[str], statement: str, use: Position, source: SourceFile | None = None
+) -> ImportedName | None:
     """Make sure that what ``statement`` imports can be named at ``use``.
 
     Args:
@@ -34,6 +36,7 @@ def ensure_import(lines: Sequence[str], statement: str, use: Position) -> Import
         statement: one import of one name without dots: ``import jax``, ``import jax.numpy as jnp``,
             ``from functools import partial``.
         use: where the name will stand: names bound by the functions around it hide those of the module.
+        source: the file, where it is at hand: reading it again takes time.
 
     Returns:
         None when the name means something else there, or when there is no safe place for the import.
@@ -45,7 +48,7 @@ def ensure_import(lines: Sequence[str], statement: str, use: Position) -> Import
     imported, name = node.names[0].name, node.names[0].asname or node.names[0].name
     module = node.module if isinstance(node, ast.ImportFrom) else None
     path = f"{module}.{imported}" if module else imported
-    names = _names_at(SourceFile("".join(lines)), use)
+    names = _names_at(source or SourceFile("".join(lines)), use)
     known = _known(names, module or "", imported)
     if known is not None:
         return ImportedName(known, ())

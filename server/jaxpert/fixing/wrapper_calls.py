@@ -9,9 +9,10 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from jaxpert.fixing.imports import ensure_import
+from jaxpert.fixing.imports import ensure_import, known_name
 from jaxpert.fixing.items import Items, Splice, items_of
 from jaxpert.fixing.passage import Passage, confirmed, expression_at, moved, replace_node
+from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
 
@@ -49,14 +50,16 @@ def _call_at(lines: Lines, area: Range) -> _Call | None:
     return _Call(passage, area, node, found)
 
 
-def partial_name(lines: Lines, use: Position) -> tuple[str, Edits] | None:
+def partial_name(lines: Lines, use: Position, source: SourceFile | None = None) -> tuple[str, Edits] | None:
     """How to write ``functools.partial`` at ``use``, and the edits that import it; the file's own way comes first."""
-    own = ensure_import(lines, "from functools import partial", use)
-    if own is not None and not own.edits:
-        return own.name, ()
-    module = ensure_import(lines, "import functools", use)
+    source = source or SourceFile("".join(lines))
+    known = known_name(source, ["functools.partial"], use)
+    if known is not None:
+        return known, ()
+    module = ensure_import(lines, "import functools", use, source)
     if module is not None:
         return f"{module.name}.partial", module.edits
+    own = ensure_import(lines, "from functools import partial", use, source)
     return (own.name, own.edits) if own is not None else None
 
 

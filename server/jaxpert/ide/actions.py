@@ -31,6 +31,7 @@ class Action:
         edits: over the text of the analysis.
         finding: what goes away, or None when it is about the whole file.
         preferred: whether it is the obvious thing to do.
+        later: works out the edits when they are needed; raises ``RefactoringRefused`` where it cannot be done.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Action:
     edits: tuple[Edit, ...]
     finding: Finding | None = None
     preferred: bool = False
+    later: Callable[[], tuple[Edit, ...]] | None = None
 
 
 def wanted(kind: str, only: Sequence[str] | None) -> bool:
@@ -59,6 +61,18 @@ def quick_fixes(analysis: Analysis, area: Range) -> Iterator[Action]:
         if edit is not None and edit not in silenced:
             silenced.add(edit)
             yield Action(f"Ignore {finding.rule} on this line", QUICK_FIX, (edit,), finding)
+
+
+def refactoring_actions(analysis: Analysis, area: Range, only: Sequence[str] | None) -> Iterator[Action]:
+    """What can be done to the code at ``area`` whether or not something is found there, of the kinds ``only``."""
+    from jaxpert.ide.refactoring import EXTRACT, REWRITE
+
+    if any(wanted(kind, only) for kind in (REWRITE, EXTRACT)):
+        from jaxpert.ide.refactorings import refactorings
+
+        for offer in refactorings(analysis, area):
+            if wanted(offer.kind, only):
+                yield Action(offer.title, offer.kind, (), later=offer.make)
 
 
 def fix_all(analysis: Analysis, analyse: Callable[[str], Analysis]) -> Action | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lsprotocol import types
 
 from jaxpert.lsp.convert import negotiate
 from jaxpert.text.columns import Encoding
+
+SHOW_PLACES = "jaxpert.showPlaces"
+"""The command of a client that shows places: a URI, a position in it, and the places as locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,15 @@ class ClientProfile:
         watches_files: lets us name the files that it watches.
         registers_configuration: wants to be asked before it sends ``didChangeConfiguration``.
         progress_bars: shows the progress of long work.
+        refreshes_hints, refreshes_lenses: can be told to ask for inlay hints, or code lenses, again.
+        links: takes the place that a definition was asked at with the definition.
+        prepares_renames: asks whether something can be renamed before it asks for the new name.
+        nested_symbols: shows symbols inside others.
+        documents_completions: whether completions may carry Markdown.
+        snippets: whether completions may have places to fill in.
+        documents_signatures: whether signatures may carry Markdown.
+        label_offsets: finds a parameter in its signature by offsets, and not by its text.
+        commands: commands of its own that our answers may name.
     """
 
     encoding: Encoding = "utf-16"
@@ -43,6 +56,16 @@ class ClientProfile:
     watches_files: bool = False
     registers_configuration: bool = False
     progress_bars: bool = False
+    refreshes_hints: bool = False
+    refreshes_lenses: bool = False
+    links: bool = False
+    prepares_renames: bool = False
+    nested_symbols: bool = False
+    documents_completions: bool = False
+    snippets: bool = False
+    documents_signatures: bool = False
+    label_offsets: bool = False
+    commands: frozenset[str] = frozenset()
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> ClientProfile:
@@ -58,6 +81,9 @@ class ClientProfile:
         resolvable = action.resolve_support.properties if action.resolve_support else ()
         formats = (text.hover.content_format if text.hover else None) or ()
         edit = workspace.workspace_edit
+        item = (text.completion.completion_item if text.completion else None) or types.ClientCompletionItemOptions()
+        signature = text.signature_help.signature_information if text.signature_help else None
+        labels = signature.parameter_information if signature else None
         watched = workspace.did_change_watched_files
         changed = workspace.did_change_configuration
         return ClientProfile(
@@ -76,4 +102,25 @@ class ClientProfile:
             watches_files=bool(watched and watched.dynamic_registration),
             registers_configuration=bool(changed and changed.dynamic_registration),
             progress_bars=bool(capabilities.window and capabilities.window.work_done_progress),
+            refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
+            refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+            links=bool(text.definition and text.definition.link_support),
+            prepares_renames=bool(text.rename and text.rename.prepare_support),
+            nested_symbols=bool(
+                text.document_symbol and text.document_symbol.hierarchical_document_symbol_support
+            ),
+            documents_completions=types.MarkupKind.Markdown in (item.documentation_format or ()),
+            snippets=bool(item.snippet_support),
+            documents_signatures=bool(
+                signature and types.MarkupKind.Markdown in (signature.documentation_format or ())
+            ),
+            label_offsets=bool(labels and labels.label_offset_support),
+            commands=_commands(capabilities.experimental),
         )
+
+
+def _commands(experimental: object) -> frozenset[str]:
+    """The names in ``experimental.commands.commands``, where clients list their own commands."""
+    for key in ("commands", "commands"):
+        experimental = experimental.get(key) if isinstance(experimental, Mapping) else getattr(experimental, key, None)
+    return frozenset(str(name) for name in experimental) if isinstance(experimental, (list, tuple)) else frozenset()

@@ -174,7 +174,11 @@ class Documents:
 
     def by_path(self, path: Path) -> Document | None:
         """The open document with this path."""
-        return next((document for document in self if document.path == path), None)
+        found = next((document for document in self if document.path == path), None)
+        if found is None:  # it may be open under another name
+            real = os.path.realpath(path)
+            found = next((document for document in self if os.path.realpath(document.path) == real), None)
+        return found
 
     # -- files ------------------------------------------------------------------------------------------------
 

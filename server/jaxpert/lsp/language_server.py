@@ -5,16 +5,35 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from jaxpert import __version__
-from jaxpert.lsp.handlers import actions, configuration, diagnostics, hover, lifecycle, notebooks, sync
-from jaxpert.lsp.protocol import Protocol
+from jaxpert.lsp.handlers import (
+    actions,
+    code_lenses,
+    completion,
+    configuration,
+    diagnostics,
+    hover,
+    inlay_hints,
+    lifecycle,
+    names,
+    notebooks,
+    progress,
+    signature_help,
+    symbols,
+    sync,
+)
+from jaxpert.lsp.protocol import Protocol, Refusal
 from jaxpert.lsp.session import Session
+
+if TYPE_CHECKING:
+    from jaxpert.ide.installed_docs import InstalledDocs
 
 logger = logging.getLogger("jaxpert")
 P = TypeVar("P")
@@ -54,6 +73,13 @@ class JaxpertServer(LanguageServer):
         self._finish: Callable[[int], None] = lambda code: None
         self._register()
 
+    @cached_property
+    def docs(self) -> InstalledDocs:
+        """Docstrings of the JAX that is installed for the user's code."""
+        from jaxpert.ide.installed_docs import InstalledDocs
+
+        return InstalledDocs()
+
     def _register(self) -> None:
         self.feature(types.INITIALIZE)(lambda params: self._initialize(params))
         self.handle(types.INITIALIZED, lifecycle.initialized)
@@ -64,7 +90,17 @@ class JaxpertServer(LanguageServer):
         self.handle(types.NOTEBOOK_DOCUMENT_DID_OPEN, notebooks.did_open)
         self.handle(types.NOTEBOOK_DOCUMENT_DID_CHANGE, notebooks.did_change)
         self.handle(types.NOTEBOOK_DOCUMENT_DID_CLOSE, notebooks.did_close)
-        self.handle(types.TEXT_DOCUMENT_HOVER, hover.hover)
+        self.handle_later(types.TEXT_DOCUMENT_HOVER, hover.hover)
+        self.handle(types.TEXT_DOCUMENT_COMPLETION, completion.completion, completion.OPTIONS)
+        self.handle(types.TEXT_DOCUMENT_SIGNATURE_HELP, signature_help.signature_help, signature_help.OPTIONS)
+        self.handle(types.TEXT_DOCUMENT_DEFINITION, names.definition)
+        self.handle(types.TEXT_DOCUMENT_REFERENCES, names.references)
+        self.handle(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, names.document_highlight)
+        self.handle(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, symbols.document_symbol)
+        self.handle(types.WORKSPACE_SYMBOL, symbols.workspace_symbol)
+        self.handle(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hints.inlay_hint, inlay_hints.OPTIONS)
+        self.handle(types.TEXT_DOCUMENT_CODE_LENS, code_lenses.code_lens, code_lenses.OPTIONS)
+        self.handle(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, progress.cancel)
         self.handle(types.WORKSPACE_DID_CHANGE_CONFIGURATION, configuration.did_change_configuration)
         self.handle(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, configuration.did_change_watched_files)
         self.handle(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, configuration.did_change_workspace_folders)
@@ -74,6 +110,9 @@ class JaxpertServer(LanguageServer):
         session = self.session = lifecycle.initialize(self, params, self._loop)
         logger.addHandler(ClientLog(self))
         logger.propagate = False
+        self.handle(types.TEXT_DOCUMENT_RENAME, names.rename, names.rename_options(session.client))
+        if session.client.prepares_renames:
+            self.handle(types.TEXT_DOCUMENT_PREPARE_RENAME, names.prepare_rename)
         self.handle(types.TEXT_DOCUMENT_CODE_ACTION, actions.code_action, actions.options(session.client))
         if session.client.resolves_edits:
             self.handle(types.CODE_ACTION_RESOLVE, actions.resolve, otherwise=lambda action: action)
@@ -102,11 +141,25 @@ class JaxpertServer(LanguageServer):
         def guarded(params: Any = None) -> R | None:
             try:
                 return handler(self.session, params) if self.session else None
+            except Refusal:
+                raise
             except Exception as error:
                 self.failed(method, error)
                 return otherwise(params) if otherwise else None
 
         self.feature(method, options)(guarded)
+
+    def handle_later(self, method: str, handler: Callable[[Session, Any], Coroutine[Any, Any, R]]) -> None:
+        """As :meth:`handle`, for a handler that waits for something while other messages are handled."""
+
+        async def guarded(params: Any = None) -> R | None:
+            try:
+                return await handler(self.session, params) if self.session else None
+            except Exception as error:
+                self.failed(method, error)
+                return None
+
+        self.feature(method)(guarded)
 
     def failed(self, what: str, error: Exception) -> None:
         """Log that ``what`` failed, in one line."""
@@ -118,7 +171,8 @@ class JaxpertServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """pygls met an error outside our handlers: the log is enough, no message box."""
-        logger.error("%s: %s", getattr(source, "__name__", source), error)
+        if not isinstance(error, Refusal):
+            logger.error("%s: %s", getattr(source, "__name__", source), error)
 
     # -- sending ----------------------------------------------------------------------------------------------
 
@@ -166,6 +220,8 @@ class JaxpertServer(LanguageServer):
         """The event loop is about to end."""
         if self.session is not None:
             self.session.end()
+        if "docs" in self.__dict__:
+            self.docs.close()
         self.shutdown()  # type: ignore[no-untyped-call]
 
 

@@ -1,7 +1,8 @@
 """The protocol's rules where pygls leaves them open, without pygls' own copy of every document.
 
 pygls keeps documents in a workspace of its own and edits them before any handler runs. Ours are kept once, by
-:mod:`jaxpert.lsp.documents`, so its built-in handlers for documents are taken out.
+:mod:`jaxpert.lsp.documents`, so its built-in handlers for documents are taken out. So is the one for cancelled
+progress bars, which knows none of ours.
 """
 
 from __future__ import annotations
@@ -26,11 +27,18 @@ _KEPT_BY_US = (
     types.NOTEBOOK_DOCUMENT_DID_CHANGE,
     types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
 )
 _PARSE_ERROR = -32700
 _NOT_INITIALIZED = -32002
 _INVALID_REQUEST = -32600
 _LARGEST_NUMBER = 2**31 - 1
+
+
+class Refusal(JsonRpcException):
+    """A request that we do not carry out, for a reason that the client shows to the user."""
+
+    CODE = types.LSPErrorCodes.RequestFailed.value
 
 
 class Protocol(LanguageServerProtocol):
@@ -60,6 +68,8 @@ class Protocol(LanguageServerProtocol):
             ),
             (types.TEXT_DOCUMENT_DIAGNOSTIC, {"textDocument": document}),
             (types.TEXT_DOCUMENT_HOVER, {"textDocument": document, "position": place}),
+            (types.TEXT_DOCUMENT_COMPLETION, {"textDocument": document, "position": place}),
+            (types.TEXT_DOCUMENT_SIGNATURE_HELP, {"textDocument": document, "position": place}),
             (
                 types.TEXT_DOCUMENT_CODE_ACTION,
                 {"textDocument": document, "range": area, "context": {"diagnostics": []}},
@@ -72,6 +82,8 @@ class Protocol(LanguageServerProtocol):
             types.PublishDiagnosticsNotification(types.PublishDiagnosticsParams("", [diagnostic])),
             types.RelatedFullDocumentDiagnosticReport([diagnostic]),
             types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "")),
+            types.CompletionList(False, [types.CompletionItem("")]),
+            types.SignatureHelp([types.SignatureInformation("", "", [types.ParameterInformation((0, 0))])]),
         ):
             self.unstructured(result)
         self._result_types.pop("", None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from jaxpert.lsp.convert import SOURCE, to_diagnostic, to_range, uri_from_path
+from jaxpert.lsp.convert import SOURCE, to_diagnostic, to_range
 from jaxpert.lsp.documents import LARGEST
+from jaxpert.lsp.locations import location
 from jaxpert.rulekit.rule import Finding, Related
 from jaxpert.rulekit.urls import rule_url
 
@@ -55,21 +54,8 @@ def one_diagnostic(session: Session, document: Document, finding: Finding, area:
 
 
 def _related(session: Session, document: Document, related: Related) -> types.DiagnosticRelatedInformation | None:
-    if not related.path:
-        placed = document.locate(related.range)
-    else:
-        path = Path(related.path)
-        other = session.documents.by_path(path)
-        if other is None:
-            lines: Sequence[str] = session.lines_on_disk(path)
-            location = types.Location(uri_from_path(str(path)), to_range(lines, related.range, session.client.encoding))
-            return types.DiagnosticRelatedInformation(location, related.message)
-        placed = other.locate(related.range)
-    if placed is None:
-        return None
-    part, area = placed
-    location = types.Location(part.uri, to_range(part.text.lines, area, session.client.encoding))
-    return types.DiagnosticRelatedInformation(location, related.message)
+    place = location(session, document, related.path, related.range)
+    return types.DiagnosticRelatedInformation(place, related.message) if place is not None else None
 
 
 def too_large_diagnostic() -> types.Diagnostic:

@@ -19,12 +19,13 @@ from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
 from jaxpert.lsp.convert import SOURCE, to_range, uri_from_path
+from jaxpert.lsp.disk_texts import DiskTexts
 from jaxpert.lsp.documents import Document, Documents
 from jaxpert.lsp.folders import Folders
-from jaxpert.lsp.progress import Progress
+from jaxpert.lsp.indexing import Indexing
+from jaxpert.lsp.notes import Notes
 from jaxpert.lsp.reports import diagnostics_of, too_large_diagnostic
-from jaxpert.lsp.schedule import Loop, Scheduler, collect_when_many, settle_heap
-from jaxpert.text.lines import split_lines
+from jaxpert.lsp.schedule import Loop, Scheduler, settle_heap
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
@@ -75,6 +76,9 @@ class Session:
         self._heap_grew = True
         self._told_problems: dict[Path, list[ConfigProblem]] = {}
         self._said: set[str] = set()
+        self.notes = Notes(self)
+        self.disk = DiskTexts()
+        self.indexing = Indexing(self)
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -88,7 +92,8 @@ class Session:
             return Overrides(settings.overrides, interpreter, "editor settings")
 
         known = {rule.name: rule.code for rule in ALL_RULES}
-        return Workspace(self.folders.roots, known, overrides, wait_for_index=False, lines_kept=5_000)
+        roots, kept = self.folders.roots, self.indexing.cache_folder
+        return Workspace(roots, known, overrides, wait_for_index=False, lines_kept=5_000, cache_folder=kept)
 
     @cached_property
     def documents(self) -> Documents:
@@ -99,7 +104,7 @@ class Session:
         """Import what analyses, and make the converters of messages, before the first document comes."""
         try:
             from jaxpert.engine import analyze  # noqa: F401
-            from jaxpert.ide import actions, hover  # noqa: F401
+            from jaxpert.ide import actions, completion, hover, name_completion, signature_help, symbols  # noqa: F401
 
             self.documents.get("")
             self.server.protocol.warm_up()
@@ -112,6 +117,7 @@ class Session:
     def opened(self, document: Document) -> None:
         """The client opened ``document``."""
         self._heap_grew = True
+        self.indexing.turned()
         self.changed(document)
 
     def changed(self, document: Document) -> None:
@@ -125,11 +131,13 @@ class Session:
         self._age += 1
         self.scheduler.forget(document.uri)
         self._unreconciled.discard(document.uri)
+        self.notes.closed(document.uri)
         self._analyses.pop(document.uri, None)
         reports = self._reports.pop(document.uri, {})
         if self.pushes(document):
             self.clear(uri for uri, report in reports.items() if report.told)
         self._tell_problems()
+        self.indexing.turned()
         self.scheduler.touch()
 
     def forget_parts(self, document: Document, uris: Iterable[str]) -> None:
@@ -140,11 +148,13 @@ class Session:
     def settings_changed(self) -> None:
         """The client's settings are others."""
         self.workspace.settings_changed()
+        self.indexing.resume()
         self._outdated()
 
     def folders_changed(self) -> None:
         """The client's folders are others."""
         self.workspace.set_roots(self.folders.roots)
+        self.indexing.resume()
         self._outdated()
 
     def files_changed(self, paths: Iterable[Path]) -> None:
@@ -158,6 +168,7 @@ class Session:
             if self.pushes(document):
                 self.scheduler.soon(document.uri)
         self.refresh()
+        self.notes.refresh()
 
     def refresh(self) -> None:
         """Ask a client that pulls to pull again."""
@@ -215,11 +226,14 @@ class Session:
     def actions(
         self, document: Document, analysis: Analysis, area: Range, only: Sequence[str] | None
     ) -> Iterator[Action]:
-        """What can be done about the findings at ``area`` and in the whole document, of the kinds ``only``."""
-        from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, quick_fixes, wanted
+        """What can be done about the findings at ``area`` and in the whole document, and to the code at ``area``, of
+        the kinds ``only``.
+        """
+        from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, quick_fixes, refactoring_actions, wanted
 
         if wanted(QUICK_FIX, only):
             yield from quick_fixes(analysis, area)
+        yield from refactoring_actions(analysis, area, only)
         if wanted(FIX_ALL, only) and (action := self._fix_all(document, analysis)):
             yield action
 
@@ -284,18 +298,12 @@ class Session:
                 yield
                 news |= self._has_more(document)
                 yield
-        progress = Progress(self.server, "Looking for checkpoint names", self.client.progress_bars)
-        try:
-            for _ in self.workspace.index():
-                collect_when_many()
-                progress.step()
-                news = True
-                yield
-        finally:
-            progress.end()
+        yield from self.indexing.steps()
+        news |= self.indexing.take_news()
         if news:
             self._age += 1
         yield from self._tell_all(news)
+        yield from self.notes.steps()
         if self._heap_grew:
             self._heap_grew = False
             settle_heap()
@@ -360,12 +368,7 @@ class Session:
 
     def lines_on_disk(self, path: Path) -> Sequence[str]:
         """The lines of a file that is not open; a single empty one where it cannot be read."""
-        from jaxpert.text.decoding import UnreadableSource, read_source
-
-        try:
-            return split_lines(read_source(path).text)
-        except UnreadableSource:
-            return [""]
+        return self.disk.get(str(path)).lines
 
     def _say_once(self, level: int, message: str) -> None:
         if message not in self._said:

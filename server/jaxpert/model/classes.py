@@ -54,6 +54,8 @@ def attribute(evaluator: Evaluator, cls: ClassValue, name: str, bound: bool, dep
         if enum:
             site = Site(binding.node, binding.scope, binding.block)
             value = EnumMember(name, value, enum == "string", site=site, model=model)
+        elif binding.kind is BindingKind.ASSIGN and _is_some_enum(model.evaluator, cls):
+            value = UNKNOWN
         values.append(value)
     return choice(values)
 
@@ -89,6 +91,16 @@ def enum_kind(evaluator: Evaluator, cls: ClassValue, depth: int = 0) -> str:
     if not paths & _ENUMS:
         return ""
     return "string" if paths & {"builtins.str", "enum.StrEnum"} else "plain"
+
+
+def _is_some_enum(evaluator: Evaluator, cls: ClassValue, depth: int = 0) -> bool:
+    """Whether a base of another library is called an enumeration: then what is written is not what members are."""
+    for base in _bases(evaluator, cls) if depth < _MOST_BASES else ():
+        if isinstance(base, Symbol) and "enum" in base.path.rpartition(".")[2].lower():
+            return True
+        if isinstance(base, ClassValue) and _is_some_enum((base.model or evaluator.model).evaluator, base, depth + 1):
+            return True
+    return False
 
 
 def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> Value:

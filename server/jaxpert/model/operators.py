@@ -189,7 +189,8 @@ def _arithmetic(left: object, operator: ast.operator, right: object, site: Site,
         if isinstance(operator, (ast.Pow, ast.LShift)) and 0 <= right <= 64:
             return Literal(left**right if isinstance(operator, ast.Pow) else left << right, site=site, model=model)
         if isinstance(operator, (ast.FloorDiv, ast.Mod)) and right:
-            return Literal(left // right if isinstance(operator, ast.FloorDiv) else left % right, site=site, model=model)
+            known = left // right if isinstance(operator, ast.FloorDiv) else left % right
+            return Literal(known, site=site, model=model)
         if isinstance(operator, ast.Add):
             return Literal(left + right, site=site, model=model)
         if isinstance(operator, ast.Sub):

@@ -24,6 +24,7 @@ from jaxpert.text.lines import Position, Range, slice_lines
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
+    from jaxpert.model.names import NameFacts
 
 
 class OutlineKind(enum.Enum):
@@ -57,11 +58,16 @@ class OutlineEntry:
     is_ascii: bool = False
 
 
-def outline(model: FileModel) -> tuple[OutlineEntry, ...]:
-    """The entries of a file, and of policies of the user's that only this file uses; in the order of the text."""
+def outline(model: FileModel, names: NameFacts | None = None) -> tuple[OutlineEntry, ...]:
+    """The entries of a file, and of policies of the user's that only this file uses; in the order of the text.
+
+    Args:
+        names: the checkpoint names in the file, if they are known already.
+    """
     if not model.concerns_jax:
         return ()
-    found = [*_checkpointed(model), *_custom_policies(model), *_policies(model), *_names(model)]
+    names = model.name_facts if names is None else names
+    found = [*_checkpointed(model), *_custom_policies(model), *_policies(model), *_names(model, names)]
     places = {(entry.path, entry.selection, entry.kind): entry for entry in reversed(found)}
     ordered = sorted(places.values(), key=lambda it: (it.path, it.range.start, it.kind.value))
     return tuple(sorted(ordered, key=lambda it: it.path != model.path))
@@ -159,8 +165,8 @@ def _target(statement: ast.AST, name: str) -> ast.Name | None:
     return next(found, None)
 
 
-def _names(model: FileModel) -> Iterator[OutlineEntry]:
-    for tag in model.name_facts.tags:
+def _names(model: FileModel, names: NameFacts) -> Iterator[OutlineEntry]:
+    for tag in names.tags:
         spot = tag.argument
         area, written, path = (spot.range, spot.written, spot.path) if spot else (tag.range, tag.written, tag.path)
         if tag.text and area is not None and path == model.path:

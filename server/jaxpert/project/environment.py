@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.version import Version
 
@@ -24,6 +25,13 @@ _USUAL_ENVIRONMENTS = (".venv", "venv", "env")
 _SWITCHES = {"jax_remat3": "JAX_REMAT3", "jax_enable_x64": "JAX_ENABLE_X64"}
 _TRUE = frozenset({"y", "yes", "t", "true", "on", "1"})  # the words that JAX itself accepts
 _FALSE = frozenset({"n", "no", "f", "false", "off", "0"})
+
+
+class _Installed(NamedTuple):
+    """A JAX and the folder with its package."""
+
+    version: Version
+    folder: str
 
 
 def detect(
@@ -47,35 +55,46 @@ def detect(
         remat3: the configured value of ``jax_remat3``, if any.
         x64: the configured value of ``jax_enable_x64``, if any.
     """
-    version, origin = _version(workspace_root, file, setting, interpreter, environ)
+    version, origin, folder = _version(workspace_root, file, setting, interpreter, environ)
     dotenv = _dotenv(workspace_root)
     return JaxTarget(
         version,
         origin,
         _switch("jax_remat3", remat3, version, environ, dotenv),
         _switch("jax_enable_x64", x64, version, environ, dotenv),
+        folder,
     )
 
 
 def _version(
     root: Path, file: Path | None, setting: str | None, interpreter: Path | None, environ: Mapping[str, str]
-) -> tuple[Version, str]:
-    if setting and (version := parse_version(setting, "the setting")):
-        return version, "setting"
-    if interpreter is not None and (version := _of_interpreter(interpreter)):
-        return version, "the selected interpreter"
+) -> tuple[Version, str, str]:
+    """The version, in words where it was found, and the folder it is installed in or ""."""
     folders = _folders(root, file)
+    installed = _installations(folders, root, interpreter, environ)
+    if setting and (version := parse_version(setting, "the setting")):
+        return version, "setting", next((it.folder for it, _ in installed if it.version == version), "")
+    for found, origin in installed:
+        return found.version, origin, found.folder
+    for folder in folders:
+        if pin := pinned(folder):
+            return pin[0], _relative(pin[1], root), ""
+    return newest_known(), "newest known", ""
+
+
+def _installations(
+    folders: list[Path], root: Path, interpreter: Path | None, environ: Mapping[str, str]
+) -> Iterator[tuple[_Installed, str]]:
+    """Every JAX that is installed where we look, and where that is in words, the one that decides first."""
+    if interpreter is not None and (found := _of_interpreter(interpreter)):
+        yield found, "the selected interpreter"
     for folder in folders:
         for prefix in _environments(folder):
-            if version := _of_prefix(prefix):
-                return version, _relative(prefix, root)
+            if found := _of_prefix(prefix):
+                yield found, _relative(prefix, root)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if (value := environ.get(variable)) and (version := _of_prefix(Path(value))):
-            return version, variable
-    for folder in folders:
-        if found := pinned(folder):
-            return found[0], _relative(found[1], root)
-    return newest_known(), "newest known"
+        if (value := environ.get(variable)) and (found := _of_prefix(Path(value))):
+            yield found, variable
 
 
 def _folders(root: Path, file: Path | None) -> list[Path]:
@@ -111,7 +130,7 @@ def _environments(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
-def _of_interpreter(interpreter: Path) -> Version | None:
+def _of_interpreter(interpreter: Path) -> _Installed | None:
     """The JAX of the environment that an interpreter belongs to; a folder is taken as the environment itself."""
     if stat.S_ISDIR(mode_of(interpreter)):
         return _of_prefix(interpreter)
@@ -121,17 +140,17 @@ def _of_interpreter(interpreter: Path) -> Version | None:
     for path in dict.fromkeys((interpreter, real_path(interpreter))):
         folder = path.parent
         prefix = folder.parent if folder.name.lower() in ("bin", "scripts") else folder
-        if version := _of_prefix(prefix, only):
-            return version
+        if found := _of_prefix(prefix, only):
+            return found
     skip(interpreter, "no JAX in its environment")
     return None
 
 
-def _of_prefix(prefix: Path, only: str = "", follow: bool = True) -> Version | None:
+def _of_prefix(prefix: Path, only: str = "", follow: bool = True) -> _Installed | None:
     """The JAX installed under ``prefix``; ``only``: for this Python, as "3.11"."""
     for folder in _site_packages(prefix, only):
-        if version := _of_site_packages(folder):
-            return version
+        if found := _of_site_packages(folder):
+            return found
     settings = key_values(read_text(prefix / "pyvenv.cfg") or "")
     home = settings.get("home")
     if follow and home and settings.get("include-system-site-packages", "").lower() == "true":
@@ -151,7 +170,7 @@ def _site_packages(prefix: Path, only: str) -> Iterator[Path]:
                 yield prefix / library / name / "dist-packages"
 
 
-def _of_site_packages(folder: Path) -> Version | None:
+def _of_site_packages(folder: Path) -> _Installed | None:
     """The newest JAX whose metadata lies in ``folder``."""
     found = []
     for name in children(folder):
@@ -164,7 +183,7 @@ def _of_site_packages(folder: Path) -> Version | None:
             if headers.get("name", "").lower() != "jax":
                 skip(path, "it does not describe JAX")
             elif version := parse_version(headers.get("version", ""), path):
-                found.append(version)
+                found.append(_Installed(version, str(folder)))
     return max(found, default=None)
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jaxpert.project import switches
 from jaxpert.project.resolver import is_inside
 from jaxpert.project.switches import Switches
+from jaxpert.project.tracked_file import stamp_of
 from jaxpert.syntax.notebook import BadNotebook, read_notebook
 from jaxpert.text.decoding import (
     MAX_NOTEBOOK_BYTES,
@@ -25,20 +26,46 @@ from jaxpert.text.decoding import (
     read_regular_file,
 )
 
+if TYPE_CHECKING:
+    from jaxpert.project.kept_facts import KeptFacts
+
 NAME_MARKERS = ("checkpoint_name", "_these_names", "names_but_these", "TheseNames", "NamesBut")
-"""A text with none of these neither tags a value nor asks for a name."""
+"""A text with none of these neither tags a value nor gives a name to a policy of JAX."""
+
+CHECKPOINT_MARKERS = (
+    "remat", "ad_checkpoint", "jax.checkpoint", "import checkpoint", "checkpoint_polic", "nn.checkpoint",
+    "filter_checkpoint",
+)  # fmt: skip
+"""A text with none of these rematerializes nothing and names no policy, unless through another file that does."""
 
 MAX_FILES = 20_000
 """A folder with more files than this is no project; its names count as unknown."""
 
 _NAME_BYTES = tuple(marker.encode() for marker in NAME_MARKERS)
+_CHECKPOINT_BYTES = tuple(marker.encode() for marker in CHECKPOINT_MARKERS)
 _SWITCH_BYTES = tuple(marker.encode() for marker in switches.MARKERS)
-_FILES_A_STEP = 20
+# What a step may cost, in looks at a file that did not change.
+_EFFORT_A_STEP, _LOOKING, _READING = 400, 1, 19
 _log = logging.getLogger("jaxpert")
+
+
+class IndexStep(NamedTuple):
+    """A bit of work on an index.
+
+    Attributes:
+        done: how many files were read, or looked at closer.
+        total: of how many; 0 while that is not known.
+        is_news: whether more may be known than before.
+    """
+
+    done: int
+    total: int = 0
+    is_news: bool = True
 
 
 class _Entry(NamedTuple):
     about_names: bool
+    about_checkpoints: bool
     switches: Switches
 
 
@@ -48,39 +75,73 @@ class ProjectIndex:
     Args:
         root: its folder; "" for files that belong to no project.
         files: lists its files.
+
+    Attributes:
+        complete: whether every file was read once.
+        outdated: whether files may have come, gone or changed since.
+        too_many: whether there are more files than we read.
+        switches: what of :meth:`found_switches` counts for the files of the project.
+        kept: what is known from an earlier run, once somebody looked; None where nothing is kept.
     """
 
     def __init__(self, root: str, files: Callable[[], Iterable[str]]) -> None:
         self.root = root
         self.complete = False
+        self.outdated = True
         self.too_many = False
+        self.switches = Switches()
+        self.kept: KeptFacts | None = None
         self._files = files
+        self._stamps: dict[str, tuple[int, ...] | None] = {}
         self._entries: dict[str, _Entry] = {}
-        self._building = self._build()
+        self._building: Iterator[IndexStep] | None = None
 
-    def steps(self) -> Iterator[None]:
-        """Build the index, yielding now and then; several callers share one run."""
-        while not self.complete:
-            if next(self._building, self) is self:
-                break
-            yield
+    def steps(self) -> Iterator[IndexStep]:
+        """Read what is new, yielding now and then; several callers share one run."""
+        while self.outdated:
+            if self._building is None:
+                self._building = self._build()
+            step = next(self._building, None)
+            if step is None:
+                self._building = None
+                self.outdated = False
+                self.complete = True
+            else:
+                yield step
 
     def finish(self) -> None:
-        """Build what is not built yet."""
+        """Read what is new, now."""
         for _ in self.steps():
             pass
 
+    def look_again(self) -> None:
+        """Files may have come, gone or changed: the next :meth:`steps` look which."""
+        self.outdated = True
+        self._building = None
+
     def update(self, path: str) -> None:
         """The file at ``path`` was written, or removed."""
-        self._entries.pop(path, None)
+        self._forget(path)
         if os.path.exists(path):
-            self._enter(path)
+            self._enter(path, stamp_of(path))
+
+    def holds(self, path: str) -> bool:
+        """Whether the file at ``path`` was read."""
+        return path in self._stamps
+
+    def files(self) -> list[str]:
+        """Every file that was read."""
+        return list(self._stamps)
 
     def files_about_names(self) -> list[str]:
         """The files that tag values or ask for names."""
         return [path for path, entry in self._entries.items() if entry.about_names]
 
-    def switches(self) -> Switches:
+    def files_about_checkpoints(self) -> list[str]:
+        """The files that may rematerialize something, hold a policy, or say something about names."""
+        return [path for path, entry in self._entries.items() if entry.about_checkpoints]
+
+    def found_switches(self) -> Switches:
         """What the project sets for all its files: a switch that some program of it turns on is on.
 
         What only tests set holds for those tests.
@@ -90,25 +151,45 @@ class ProjectIndex:
             merged.append(True if True in values else False if False in values else None)
         return Switches(*merged)
 
-    def _build(self) -> Iterator[None]:
+    def _build(self) -> Iterator[IndexStep]:
+        gone = set(self._stamps) if self.complete else set()
+        effort, is_news, are_too_many = 0, False, False
         for number, path in enumerate(self._files(), 1):
             if number > MAX_FILES:
-                self.too_many = True
-                _log.warning("%s: over %d files: checkpoint names are not followed across them", self.root, MAX_FILES)
+                are_too_many = True
+                if not self.too_many:
+                    _log.warning("%s: over %d files: names are not followed across them", self.root, MAX_FILES)
                 break
-            self._enter(path)
-            if number % _FILES_A_STEP == 0:
-                yield
-        self.complete = True
+            gone.discard(path)
+            stamp = stamp_of(path)
+            effort += _LOOKING
+            if path not in self._stamps or self._stamps[path] != stamp:
+                self._forget(path)
+                self._enter(path, stamp)
+                effort, is_news = effort + _READING, True
+            if effort >= _EFFORT_A_STEP:
+                yield IndexStep(number, is_news=is_news)
+                effort = 0
+        for path in gone:
+            self._forget(path)
+        self.too_many = are_too_many
+        if self.complete and (is_news or gone):
+            yield IndexStep(len(self._stamps))
 
-    def _enter(self, path: str) -> None:
+    def _forget(self, path: str) -> None:
+        self._entries.pop(path, None)
+        self._stamps.pop(path, None)
+
+    def _enter(self, path: str, stamp: tuple[int, ...] | None) -> None:
         is_notebook = path.endswith(".ipynb")
         limit = MAX_NOTEBOOK_BYTES if is_notebook else MAX_SOURCE_BYTES
         try:
             data = read_regular_file(path, limit)
         except UnreadableSource:
             return
-        about_names = any(marker in data for marker in _NAME_BYTES)
+        self._stamps[path] = stamp
+        about_names = is_about_names(data)
+        about_checkpoints = about_names or any(marker in data for marker in _CHECKPOINT_BYTES)
         sets = Switches()
         if any(marker in data for marker in _SWITCH_BYTES) and not is_test(path, self.root):
             try:
@@ -116,8 +197,15 @@ class ProjectIndex:
                 sets = switches.switches_of_text(read_notebook(text).text if is_notebook else text)
             except (UnreadableSource, BadNotebook):
                 pass
-        if about_names or sets != Switches():
-            self._entries[path] = _Entry(about_names, sets)
+        if about_checkpoints or sets != Switches():
+            self._entries[path] = _Entry(about_names, about_checkpoints, sets)
+
+
+def is_about_names(data: bytes) -> bool:
+    """Whether a file may tag values or ask for names; also in a policy of its own, by ``params["name"]``."""
+    if any(marker in data for marker in _NAME_BYTES):
+        return True
+    return b"prim" in data and b"**" in data and (b'"name"' in data or b"'name'" in data)
 
 
 def is_test(path: str, root: str) -> bool:

@@ -1,7 +1,7 @@
 """From the dotted name of a module to its file, and from a file to its dotted name, without running anything."""
 
 # Asked for many times at every keystroke; pathlib would cost several times as much.
-# ruff: noqa: PTH100, PTH111, PTH118, PTH119, PTH120, PTH122, PTH208
+# ruff: noqa: PTH100, PTH110, PTH111, PTH118, PTH119, PTH120, PTH122, PTH208
 
 from __future__ import annotations
 
@@ -67,6 +67,14 @@ class Resolver:
             names |= {os.path.basename(path) for path in self._open if os.path.dirname(path) == folder}
             self._names[folder] = names
         return name in names
+
+    def is_news(self, path: str, exists: bool) -> bool:
+        """Whether it was not known that there is, or with ``exists`` off is not, a file or folder at ``path``."""
+        folder, name = os.path.split(path)
+        while name and folder not in self._names:  # nobody looked into it: perhaps because it was not there
+            exists = os.path.exists(folder)
+            folder, name = os.path.split(folder)
+        return bool(name) and self.holds(folder, name) != exists
 
     def module_of(self, path: str) -> ModuleName:
         """The dotted name of the file at ``path``; its base is the first parent without an ``__init__.py``."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.names import NameFacts
-from jaxpert.project.index import ProjectIndex
 from jaxpert.syntax.notebook import BadNotebook, NotebookMap, read_notebook
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.decoding import (
@@ -17,6 +17,11 @@ from jaxpert.text.decoding import (
     UnreadableSource,
     read_source,
 )
+from jaxpert.text.digest import digest
+
+if TYPE_CHECKING:
+    from jaxpert.model.outline import OutlineEntry
+    from jaxpert.project.index import ProjectIndex
 
 
 class TrackedFile:
@@ -30,11 +35,15 @@ class TrackedFile:
         looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
             state of that file at the time.
         is_shared: whether another file has looked into it.
-        glanced_at: for each file of which only that was asked, whether it mentions rematerialization.
+        asked_for: for each module of which it was asked whether it is there, the path of its file or None.
+        glanced_at: for each real path of which only that was asked, whether that file mentions rematerialization.
         bases, layout: the folders that it may import from, and when these were last found to be right.
         checked, stamped, settings: when what is known was last found to be up to date.
         environment: that of ``source`` when what is known was last forgotten.
-        names: the checkpoint names in it.
+        names: the checkpoint names in it, if known.
+        names_are_old: whether something that they rest on has changed, but not the text of the file.
+        names_are_whole: whether nothing was left unknown because it would have been too much work.
+        outline: what somebody may look for in it by name.
         names_seen: those around it, if anybody asked its model for them.
     """
 
@@ -51,12 +60,16 @@ class TrackedFile:
         self.model: FileModel | None = None
         self.outdated: FileModel | None = None
         self.names: NameFacts | None = None
+        self.names_are_old = False
+        self.names_are_whole = True
+        self.outline: tuple[OutlineEntry, ...] | None = None
         self.names_seen: dict[str, NameFacts] | None = None
         self.indexed: ProjectIndex | None = None
         self.state = 0
         self.generation = 0
         self.environment = 0
         self.looked_into: dict[str, tuple[str | None, int]] = {}
+        self.asked_for: dict[str, str | None] = {}
         self.glanced_at: dict[str, bool] = {}
         self.bases: tuple[str, ...] = ()
         self.layout = -1
@@ -64,12 +77,14 @@ class TrackedFile:
         self.stamped = -1
         self.settings = -1
         self.stamp: tuple[int, ...] | None = ()
+        self._content: str | None = None
 
     def touch(self) -> None:
         """Something that facts rest on has changed."""
         self.state += 1
         self.outdate_model()
-        self.names = None
+        self.names_are_old = True
+        self.outline = None
         if self.source is not None:
             self.environment = self.source.environment
 
@@ -84,7 +99,14 @@ class TrackedFile:
         self.failure = None
         self.mentioned = None
         self.stamp = ()
+        self.names = None
+        self._content = None
+        self.forget_links()
+
+    def forget_links(self) -> None:
+        """What is known rests on no other file."""
         self.looked_into.clear()
+        self.asked_for.clear()
         self.glanced_at.clear()
 
     def drop_trees(self) -> None:
@@ -115,6 +137,7 @@ class TrackedFile:
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         if self.on_disk is None:
+            self._content = None
             try:
                 limit = MAX_NOTEBOOK_BYTES if self.path.endswith(".ipynb") else MAX_SOURCE_BYTES
                 self.on_disk = read_source(Path(self.path), limit)
@@ -122,6 +145,28 @@ class TrackedFile:
                 self.failure = error
                 raise
         return self.on_disk
+
+    def content(self) -> str:
+        """What tells its text from any other; "" when it cannot be read."""
+        if self.is_open and self.source is not None:
+            return digest("cells" if self.notebook is not None else "file", self.source.text)
+        if self._content is None:
+            try:
+                self._content = digest("file", self.read().text)
+            except UnreadableSource:
+                self._content = ""
+            if self.source is None:
+                self.on_disk = None
+        return self._content
+
+    def is_saved(self) -> bool:
+        """Whether the buffer of an open file says what the file on disk does, and its trees are those of the text."""
+        if self.source is None or self.notebook is not None or not self.source.is_current:
+            return False
+        try:
+            return read_source(Path(self.path)).text == self.source.text
+        except UnreadableSource:
+            return False
 
     def mentions_rematerialization(self) -> bool:
         """Whether the words stand anywhere in the text; a file that cannot be read has none."""

@@ -8,33 +8,44 @@ Not thread-safe: one thread asks and edits. Inside, files are absolute strings, 
 path has no links in it and identifies the file.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH119, PTH120
+# ruff: noqa: PTH100, PTH120
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.load import JaxDb, load
+from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.names import NameFacts, NameIndex, NamePlace
+from jaxpert.model.names import NameFacts, NameIndex
 from jaxpert.project.config import ConfigProblem, Options
 from jaxpert.project.discovery import SUFFIXES, find_files
-from jaxpert.project.index import NAME_MARKERS, ProjectIndex
-from jaxpert.project.resolver import Resolver
+from jaxpert.project.file_table import FileTable
+from jaxpert.project.index import IndexStep
+from jaxpert.project.projects import Projects
+from jaxpert.project.resolver import Resolver, is_inside
 from jaxpert.project.settings import FolderSettings, Overrides, Settings
 from jaxpert.project.switches import Switches, switches_of_source
-from jaxpert.project.tracked_file import TrackedFile, stamp_of
+from jaxpert.project.tracked_file import TrackedFile
 from jaxpert.rulekit.rule import Rule
-from jaxpert.syntax.notebook import NotebookMap
+from jaxpert.syntax.notebook import BadNotebook, NotebookMap, read_notebook
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.decoding import SourceText, UnreadableSource
-from jaxpert.text.lines import Range
+from jaxpert.text.decoding import (
+    MAX_NOTEBOOK_BYTES,
+    MAX_SOURCE_BYTES,
+    SourceText,
+    UnreadableSource,
+    read_source,
+)
+from jaxpert.text.lines import Range, split_lines
+
+if TYPE_CHECKING:
+    from jaxpert.model.outline import OutlineEntry
 
 __all__ = ["Overrides", "Snapshot", "Workspace"]
 
@@ -88,6 +99,8 @@ class Workspace:
         wait_for_index: whether the first snapshot reads the whole project first. Else somebody must go through
             :meth:`index`, and until then no checkpoint name counts as missing.
         lines_kept: of how many lines, in files that are not open, the trees stay in memory (about 2 KB a line).
+        cache_folder: where what is known about the project in a folder is kept from one run to the next; None for
+            nowhere.
     """
 
     def __init__(
@@ -99,23 +112,17 @@ class Workspace:
         files: Iterable[Path] = (),
         wait_for_index: bool = True,
         lines_kept: int = 30_000,
+        cache_folder: Callable[[Path], Path | None] | None = None,
     ) -> None:
         self.known_rules = known_rules
         self._settings = Settings(known_rules, overrides or Overrides())
-        self._wait_for_index = wait_for_index
         self._lines_kept = lines_kept
         self._releases_trees = False
         self._given = [os.path.abspath(path) for path in files]
-        self._resolver = self._resolver_of(roots)
-        self._files: dict[str, TrackedFile] = {}
-        self._open: dict[str, TrackedFile] = {}
-        self._real_paths: dict[str, str] = {}
+        self._table = FileTable(self._resolver_of(roots))
+        self._files, self._open = self._table.files, self._table.opened
         self._kept: OrderedDict[str, int] = OrderedDict()
-        self._indexes: dict[str, ProjectIndex] = {}
-        # Counters: snapshots taken; changes of which files there are; changes of settings.
-        self._epoch = 0
-        self._layout = 0
-        self._settings_age = 0
+        self._projects = Projects(self._table, self, self._files_below, wait_for_index, cache_folder)
 
     # -- what changes -----------------------------------------------------------------------------------------
 
@@ -135,7 +142,7 @@ class Workspace:
         self._kept.pop(file.real, None)
         file.is_open = True
         self._open[file.real] = file
-        self._came_or_went(file.path)
+        self._table.came_or_went(file.path)
 
     def edit(self, path: Path, area: Range, new_text: str) -> None:
         """Replace ``area`` of an open file.
@@ -174,8 +181,8 @@ class Workspace:
             del self._open[file.real]
             file.forget()
             file.touch()
-            self._came_or_went(file.path)
-            self._index_again(file.path)
+            self._table.came_or_went(file.path)
+            self._projects.changed(file.path)
 
     def files_changed(self, paths: Iterable[Path] | None = None) -> None:
         """Files on disk were written, created or removed; None when it is not known which.
@@ -183,45 +190,75 @@ class Workspace:
         Anything that is no source file counts as configuration.
         """
         changed = None if paths is None else [os.path.abspath(path) for path in paths]
-        self._real_paths.clear()
+        self._table.links_changed()
         if changed is None or not all(path.endswith(SUFFIXES) for path in changed):
-            self._resolver.forget()
-            self._layout += 1
-            self._indexes.clear()
+            self._table.layout_changed()
+            self._projects.forget()
             self.settings_changed()
             return
         for path in changed:
-            self._came_or_went(path)
-            self._index_again(path)
+            self._table.came_or_went(path)
+            self._projects.changed(path)
 
     def settings_changed(self) -> None:
         """What is set by hand, the configuration, or what is installed is no longer the same."""
-        self._settings_age += 1
+        self._table.settings_age += 1
         self._settings.forget()
 
     def set_roots(self, roots: Iterable[Path]) -> None:
         """The user works in other folders now."""
-        self._resolver = self._resolver_of(roots)
-        self._resolver.set_open(file.path for file in self._open.values())
-        self._layout += 1
-        self._indexes.clear()
+        self._table.resolver = self._resolver_of(roots)
+        self._table.layout_changed()
+        self._projects.forget()
         self.settings_changed()
 
-    def index(self) -> Iterator[None]:
-        """Read the projects of the open files, a little with each step. What was found counts from the end on."""
-        for file in list(self._open.values()):
-            index = self._index_of(file)
-            if not index.complete:
-                yield from index.steps()
-                self._settings_age += 1  # switches may have been found
-                self._epoch += 1
-                for path in index.files_about_names():
-                    other = self._file(path)
-                    self._name_facts(other)
-                    if not (other.is_open or other.is_shared):
-                        self._kept.pop(other.real, None)
-                        other.free_trees()
-                    yield
+    def look_again(self) -> None:
+        """Any file may have been written, created or removed, and nobody told."""
+        self._table.links_changed()
+        self._table.layout_changed()
+        self._projects.look_again()
+
+    def index(self) -> Iterator[IndexStep]:
+        """Read the projects of the open files, a little with each step. What was found counts from then on."""
+        return self._projects.index()
+
+    def outlines(self) -> Iterator[OutlineEntry]:
+        """What there is to find by name in the projects of the open files, as far as they were read."""
+        return self._projects.outlines()
+
+    # -- texts and files --------------------------------------------------------------------------------------
+
+    def lines_of(self, path: str, containing: str = "") -> Sequence[str] | None:
+        """The lines of a file as it is now, open or on disk, of a notebook the joined text; None when it is unreadable.
+
+        Args:
+            containing: of a file on disk that does not contain this, there need be no lines.
+        """
+        opened = self._open.get(os.path.realpath(path))
+        if opened is not None and opened.source is not None:
+            return opened.source.lines
+        is_notebook = path.endswith(".ipynb")
+        try:
+            text = read_source(Path(path), MAX_NOTEBOOK_BYTES if is_notebook else MAX_SOURCE_BYTES).text
+            if containing not in text:
+                return []
+            return split_lines(read_notebook(text).text if is_notebook else text)
+        except (UnreadableSource, BadNotebook):
+            return None
+
+    def project_files(self, path: str) -> list[str]:
+        """Every file of the project that the file at ``path`` belongs to, as far as it was read, and open ones."""
+        return self._projects.files_of(self._file(path))
+
+    def why_names_are_missing(self, path: str) -> str:
+        """Why names of the project that the file at ``path`` belongs to may not be known; "" when all are."""
+        return self._projects.why_names_are_missing(self._file(path))
+
+    def may_edit(self, path: str) -> bool:
+        """Whether the file at ``path`` is the user's: open, or in one of the folders that the user works in."""
+        if os.path.realpath(path) in self._open or not self._resolver.roots:
+            return True
+        return any(is_inside(path, root) for root in self._resolver.roots)
 
     # -- what is known ----------------------------------------------------------------------------------------
 
@@ -231,14 +268,15 @@ class Workspace:
         Raises:
             UnreadableSource: it is not open, and cannot be read or is no notebook although its name says so.
         """
-        self._epoch += 1
+        self._table.epoch += 1
         for opened in self._open.values():
             if opened.source is not None and opened.environment != opened.source.environment:
                 opened.touch()  # it was reconciled
         file = self._file(path)
+        self._projects.catch_up()
         settings = self._folder_settings(os.path.dirname(file.path), again=True)
         model = self._model(file)
-        if file.names_seen is not None and self._names_around(file) != file.names_seen:
+        if file.names_seen is not None and self._projects.names_around(file) != file.names_seen:
             file.outdate_model()
             model = self._model(file)
         return Snapshot(
@@ -265,8 +303,8 @@ class Workspace:
         if file.is_open and file.source is not None:
             text = file.source.text
         else:
-            self._epoch += 1
-            self._check_alone(file)
+            self._table.epoch += 1
+            self._table.check_alone(file)
             text = file.read().text
         return any(marker in text for marker in JaxDb.markers)
 
@@ -280,22 +318,12 @@ class Workspace:
 
     # -- files ------------------------------------------------------------------------------------------------
 
-    def _file(self, path: str | Path) -> TrackedFile:
-        name = os.path.abspath(path)
-        real = self._real_paths.get(name)
-        if real is None:
-            real = self._real_paths[name] = os.path.realpath(name)
-        file = self._files.get(real)
-        if file is None:
-            file = self._files[real] = TrackedFile(name, real)
-        return file
+    @property
+    def _resolver(self) -> Resolver:
+        return self._table.resolver
 
-    def _came_or_went(self, path: str) -> None:
-        """Note whether there is now a file at ``path``, if that is news."""
-        exists = os.path.realpath(path) in self._open or os.path.exists(path)
-        if self._resolver.holds(os.path.dirname(path), os.path.basename(path)) != exists:
-            self._resolver.set_open(file.path for file in self._open.values())
-            self._layout += 1
+    def _file(self, path: str | Path) -> TrackedFile:
+        return self._table.file(path)
 
     def _load(self, file: TrackedFile) -> SourceFile:
         source = file.parse()
@@ -333,7 +361,7 @@ class Workspace:
 
     def _model(self, file: TrackedFile) -> FileModel:
         """The model of ``file``, a new one if anything that it may rest on has changed."""
-        self._check(file)
+        self._table.check(file)
         source = self._load(file)
         if file.model is None:
             db = self._db(file, source)
@@ -349,83 +377,14 @@ class Workspace:
                     module=name.name,
                     is_package=name.is_package,
                     lookup=lambda module: self._look_up(module, file),
-                    is_module=lambda module: self._resolver.file_of(module, file.bases) is not None,
-                    may_wrap=lambda module: self._may_wrap(module, file),
+                    is_module=lambda module: self._table.is_module(module, file),
+                    may_wrap=lambda module: self._table.may_wrap(module, file),
                     names=names,
                     generation=file.generation,
                 )
             file.outdated = None
             file.names_seen = None
         return file.model
-
-    def _check(self, file: TrackedFile) -> None:
-        """Forget what is known about ``file`` if that is out of date; at most once in a snapshot."""
-        if file.checked == self._epoch:
-            return
-        self._check_alone(file)
-        if not self._rests_on_what_is(file):
-            file.generation += 1
-            file.looked_into.clear()
-            file.glanced_at.clear()
-            file.touch()
-            file.bases = self._resolver.bases_of(file.path)
-            file.layout = self._layout
-        file.checked = self._epoch
-
-    def _check_alone(self, file: TrackedFile) -> None:
-        """As :meth:`_check`, without a look at other files."""
-        if not file.is_open and file.stamped != self._epoch:
-            file.stamped = self._epoch
-            if (stamp := stamp_of(file.real)) != file.stamp:
-                file.forget()
-                file.touch()
-                file.stamp = stamp
-        if file.settings != self._settings_age:
-            file.settings = self._settings_age
-            file.touch()
-
-    def _rests_on_what_is(self, file: TrackedFile) -> bool:
-        """Whether all modules that ``file`` looked into, and those that these looked into, are as they were."""
-        reached = {file.real: file}
-        waiting = [file]
-        while waiting:
-            at = waiting.pop()
-            if at.layout != self._layout:
-                if at.bases != self._resolver.bases_of(at.path):
-                    return False
-                for module, (real, _) in at.looked_into.items():
-                    path = self._resolver.file_of(module, at.bases)
-                    if (self._file(path).real if path else None) != real:
-                        return False
-                at.layout = self._layout
-            for real, says in at.glanced_at.items():
-                glanced_at = self._files[real]
-                self._check_alone(glanced_at)
-                if glanced_at.mentions_rematerialization() != says:
-                    return False
-            for real, state in at.looked_into.values():
-                if real is None:
-                    continue
-                other = self._files[real]
-                self._check_alone(other)
-                if other.state != state:
-                    return False
-                if real not in reached:
-                    reached[real] = other
-                    waiting.append(other)
-        for each in reached.values():
-            each.checked = self._epoch
-        return True
-
-    def _may_wrap(self, module: str, for_file: TrackedFile) -> bool:
-        """Whether a module says anything about rematerialization; a package may pass on what its modules say."""
-        path = self._resolver.file_of(module, for_file.bases)
-        if path is None:
-            return False
-        other = self._file(path)
-        self._check_alone(other)
-        for_file.glanced_at[other.real] = says = other.mentions_rematerialization()
-        return says or path.endswith("__init__.py")
 
     def _look_up(self, module: str, for_file: TrackedFile) -> FileModel | None:
         path = self._resolver.file_of(module, for_file.bases)
@@ -448,35 +407,24 @@ class Workspace:
         found, is_news = self._settings.of(folder, again)
         if is_news:
             self.settings_changed()
-            self._indexes.clear()  # what is excluded may be something else
+            self._projects.forget()  # what is excluded may be something else
             found, _ = self._settings.of(folder, again)
         return found
 
     def _db(self, file: TrackedFile, source: SourceFile) -> JaxDb:
         """What is known about the JAX that ``file`` will meet."""
-        folder = os.path.dirname(file.path)
-        options = self._folder_settings(folder).options
-        root = self._resolver.environment_root(file.path) or folder
-        target = self._settings.target(file.path, root)
-        index = self._index_of(file)
-        if self._wait_for_index:
-            index.finish()
-        in_project = index.switches() if index.complete else Switches()
-        found = Switches(options.remat3, options.x64).over(switches_of_source(source)).over(in_project)
-        found = found.over(Switches(target.remat3, target.x64))
+        target, chosen, in_project = self._jax_around(file)
+        found = chosen.over(switches_of_source(source)).over(in_project).over(Switches(target.remat3, target.x64))
         return load(replace(target, remat3=bool(found.remat3), x64=bool(found.x64)))
 
-    # -- projects ---------------------------------------------------------------------------------------------
+    def _jax_around(self, file: TrackedFile) -> tuple[JaxTarget, Switches, Switches]:
+        """The JAX of the environment of ``file``, the switches that the user chose, and those that its project sets."""
+        folder = os.path.dirname(file.path)
+        options = self._folder_settings(folder).options
+        target = self._settings.target(file.path, self._resolver.environment_root(file.path) or folder)
+        return target, Switches(options.remat3, options.x64), self._projects.switches_for(file)
 
-    def _index_of(self, file: TrackedFile) -> ProjectIndex:
-        root = self._resolver.project_root(file.path) or ""
-        index = self._indexes.get(root)
-        if index is None:
-            index = self._indexes[root] = ProjectIndex(root, lambda: self._files_below(root))
-        if not root and file.indexed is not index:
-            index.update(file.path)
-        file.indexed = index
-        return index
+    # -- for the projects -------------------------------------------------------------------------------------
 
     def _files_below(self, root: str) -> Iterator[str]:
         if root:
@@ -485,70 +433,45 @@ class Workspace:
             if (self._resolver.project_root(path) or "") == root:
                 yield path
 
-    def _index_again(self, path: str) -> None:
-        """The file at ``path`` may have other content on disk."""
-        index = self._indexes.get(self._resolver.project_root(path) or "")
-        if index is not None:
-            index.update(path)
-
     def _names_for(self, file: TrackedFile) -> dict[str, NameFacts]:
-        file.names_seen = self._names_around(file)
+        file.names_seen = self._projects.names_around(file)
         return file.names_seen
 
-    def _names_around(self, file: TrackedFile) -> dict[str, NameFacts]:
-        """The checkpoint names in the other files of the project of ``file``."""
-        index = self._index_of(file)
-        around = {self._file(path).real for path in index.files_about_names()}
-        around |= {other.real for other in self._open.values() if self._index_of(other) is index}
-        if not index.root:
-            around |= self._imported_by(file)
-        found = {}
-        for real in sorted(around - {file.real}):
-            other = self._files[real]
-            facts = self._name_facts(other)
-            if not facts.is_empty:
-                found[other.path] = facts
-        if not index.complete or index.too_many:  # there may be any name
-            found[index.root] = NameFacts(tags=(NamePlace("", ".*", None, index.root, "tag"),))
-        return found
+    def model_of(self, file: TrackedFile) -> FileModel:
+        """The model of ``file``.
 
-    def _name_facts(self, file: TrackedFile) -> NameFacts:
-        self._check(file)
-        if file.names is None:
+        Raises:
+            UnreadableSource: it cannot be read.
+        """
+        return self._model(file)
+
+    def outline_of(self, file: TrackedFile) -> tuple[OutlineEntry, ...]:
+        """What there is to find in a file. Of one that is not open, what is seen without a look into others."""
+        from jaxpert.model.outline import outline  # only editors ask for it
+
+        if file.outline is None:
             try:
-                text = self._load(file).text
-                mentioned = any(marker in text for marker in NAME_MARKERS)
-                file.names = self._model(file).name_facts if mentioned else NameFacts()
+                source = self._load(file)
+                if file.is_open:
+                    file.outline = outline(self._model(file))
+                else:  # the model shares the trees, but no facts, with the file's own
+                    name, is_package, _ = self._resolver.module_of(file.path)
+                    model = FileModel(source, self._db(file, source), file.path, name, is_package, generation=-1)
+                    file.outline = outline(model, file.names)
             except UnreadableSource:
-                file.names = NameFacts()
-        return file.names
+                file.outline = ()
+        return file.outline
 
-    def _imported_by(self, file: TrackedFile) -> set[str]:
-        """The files that ``file`` imports, directly or through others."""
-        reached: set[str] = set()
-        waiting = [file]
-        while waiting:
-            at = waiting.pop()
-            with contextlib.suppress(UnreadableSource):
-                for module in _imports(self._model(at)):
-                    path = self._resolver.file_of(module, at.bases)
-                    if path and (other := self._file(path)).real not in reached:
-                        reached.add(other.real)
-                        waiting.append(other)
-        return reached
+    def jax_around(self, file: TrackedFile) -> tuple[str, ...]:
+        """What tells the JAX that ``file`` will meet, apart from what its own text sets."""
+        target, chosen, in_project = self._jax_around(file)
+        return tuple(map(str, (target.version, target.remat3, target.x64, *chosen, *in_project)))
 
-
-def _imports(model: FileModel) -> Iterator[str]:
-    """Every module that a file may import: of ``from a import b``, ``a`` and ``a.b``."""
-    for tree in model.source.trees():
-        for statement in tree.block_of:
-            if isinstance(statement, ast.Import):
-                yield from (alias.name for alias in statement.names)
-            elif isinstance(statement, ast.ImportFrom):
-                module = model.absolute(statement.module or "", statement.level)
-                if module:
-                    yield module
-                    yield from (f"{module}.{alias.name}" for alias in statement.names)
+    def forget_trees(self, file: TrackedFile) -> None:
+        """Free the memory of a file that was read for what is remembered about it."""
+        if not (file.is_open or file.is_shared):
+            self._kept.pop(file.real, None)
+            file.free_trees()
 
 
 class _Lazily(Mapping[str, NameFacts]):

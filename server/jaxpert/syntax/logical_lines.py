@@ -23,15 +23,16 @@ _STATEMENT = re.compile(
     r"[ \t]*(?:async[ \t]+def|def|class|import|return|raise|while|with|try|del|assert|global|nonlocal"
     r"|(?:pass|break|continue)[ \t]*(?:#|[\r\n]|\Z))\b"
 )
-_PLAIN_BODY = {
+PLAIN_BODY = {
     "'": re.compile(r"(?:[^'\\\r\n]+|\\(?:\r\n|[\s\S]))*"),
     '"': re.compile(r'(?:[^"\\\r\n]+|\\(?:\r\n|[\s\S]))*'),
     "'''": re.compile(r"(?:[^'\\]+|\\[\s\S]|'(?!''))*"),
     '"""': re.compile(r'(?:[^"\\]+|\\[\s\S]|"(?!""))*'),
 }
+"""By its quotes, what stands inside a string that is no f-string."""
 _FORMATTED_TOKEN = {
     quote: re.compile(r"\\(?:N\{[^}\r\n]*\}|\r\n|[^{}])|[{}]|" + quote + ("" if len(quote) == 3 else r"|[\r\n]"))
-    for quote in _PLAIN_BODY
+    for quote in PLAIN_BODY
 }
 
 
@@ -120,7 +121,7 @@ def read_logical_line(text: str, at: int, line: int, broken: bool = False) -> Lo
             parts.append((_Part.LITERAL, token, depth))
         else:
             start = at
-            body = _PLAIN_BODY[token].match(text, at)
+            body = PLAIN_BODY[token].match(text, at)
             assert body  # it matches the empty string too
             at = body.end() + (len(token) if text.startswith(token, body.end()) else 0)
             line += _line_ends(text, start, at)

@@ -192,6 +192,20 @@ def write_cells(text: str, sources: Mapping[int, str]) -> str:
     return text
 
 
+def source_literals(text: str) -> dict[int, list[tuple[int, str]]]:
+    """By the number of each cell (from 1), the JSON strings that make up its source, each with its offset in ``text``.
+
+    Raises:
+        BadNotebook: not JSON, or not a notebook.
+    """
+    numbers = {path: number for number, (path, _) in enumerate(_cells(_parse(text)), 1)}
+    return {
+        numbers[path]: [(start + it.start(), it[0]) for it in _TOKEN.finditer(text[start:end]) if it[0][0] == '"']
+        for path, start, end in _values(text)
+        if path in numbers
+    }
+
+
 # -- magics -------------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Quick fixes, "ignore on this line" and "fix all"."""
+"""Quick fixes, "ignore on this line", "fix all" and refactorings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
-from jaxpert.lsp.convert import range_from, to_range, to_text_edits
+from jaxpert.lsp.convert import range_from, to_range
+from jaxpert.lsp.protocol import Refusal
 from jaxpert.lsp.reports import one_diagnostic
 from jaxpert.lsp.session import Session
+from jaxpert.lsp.workspace_edits import buffer_edits, to_workspace_edit
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def options(client: ClientProfile) -> types.CodeActionOptions:
     """What we offer ``client``."""
-    kinds = [types.CodeActionKind.QuickFix, "source.fixAll.jaxpert"]
+    kinds = [types.CodeActionKind.QuickFix, "source.fixAll.jaxpert", "refactor.rewrite", "refactor.extract"]
     return types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=client.resolves_edits or None)
 
 
@@ -43,7 +45,13 @@ def code_action(session: Session, params: types.CodeActionParams) -> list[types.
 
 
 def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
-    """``codeAction/resolve``: the edit of an action that :func:`code_action` offered, for the text as it is now."""
+    """``codeAction/resolve``: the edit of an action that :func:`code_action` offered, for the text as it is now.
+
+    Raises:
+        Refusal: it would not keep what the program does.
+    """
+    from jaxpert.ide.refactoring import RefactoringRefused
+
     data = action.data if isinstance(action.data, dict) else {}
     if "range" not in data or (found := session.place(str(data.get("uri")))) is None:
         return action
@@ -54,7 +62,10 @@ def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
     kind = str(getattr(action.kind, "value", action.kind))
     for offered in session.actions(document, analysis, area, [kind]):
         if offered.title == action.title:
-            action.edit = _workspace_edit(session, document, offered)
+            try:
+                action.edit = _workspace_edit(session, document, offered)
+            except RefactoringRefused as reason:
+                raise Refusal(str(reason)) from reason
             break
     return action
 
@@ -68,8 +79,13 @@ def _absolute(session: Session, document: Document, part: Part, area: types.Rang
 def _code_action(
     session: Session, document: Document, part: Part, asked: types.Range, action: Action
 ) -> types.CodeAction | None:
+    from jaxpert.ide.refactoring import RefactoringRefused
+
     deferred = session.client.resolves_edits
-    edit = None if deferred else _workspace_edit(session, document, action)
+    try:
+        edit = None if deferred else _workspace_edit(session, document, action)
+    except RefactoringRefused:
+        return None
     if edit is None and not deferred:
         return None
     data = {"uri": part.uri, "range": session.server.protocol.unstructured(asked)}
@@ -93,19 +109,6 @@ def _diagnostics(session: Session, document: Document, action: Action) -> Sequen
 
 def _workspace_edit(session: Session, document: Document, action: Action) -> types.WorkspaceEdit | None:
     """The edits of ``action`` in the texts that the client knows; None when they cannot be made there."""
-    placed = document.part_edits(action.edits)
-    if placed is None:
-        return None
-    by_part: dict[str, tuple[Part, list[types.TextEdit]]] = {}
-    for part, edit in placed:
-        by_part.setdefault(part.uri, (part, []))[1].extend(
-            to_text_edits(part.text.lines, [edit], session.client.encoding)
-        )
-    if not session.client.versioned_edits:
-        return types.WorkspaceEdit(changes={uri: edits for uri, (_, edits) in by_part.items()})
-    return types.WorkspaceEdit(
-        document_changes=[
-            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(part.uri, part.version), edits)
-            for part, edits in by_part.values()
-        ]
-    )
+    edits = action.edits if action.later is None else action.later()
+    made = buffer_edits(document, edits, session.client.encoding)
+    return None if made is None else to_workspace_edit(session.client, made)

@@ -1,0 +1,280 @@
+"""The projects that the open files belong to: what is in their other files, as far as it matters to all.
+
+A project is read in two rounds. The first looks at every file, as bytes; the second looks closer at those that say
+something about rematerialization, and can take what was known in an earlier run.
+"""
+
+# ruff: noqa: PTH110 (paths are strings here)
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from jaxpert.model.file_model import FileModel
+from jaxpert.model.fuel import FUEL
+from jaxpert.model.names import ANY, NameFacts, NamePlace
+from jaxpert.project.file_table import FileTable
+from jaxpert.project.index import IndexStep, ProjectIndex, is_about_names
+from jaxpert.project.resolver import is_inside
+from jaxpert.project.switches import Switches
+from jaxpert.project.tracked_file import TrackedFile
+from jaxpert.text.decoding import UnreadableSource
+
+if TYPE_CHECKING:
+    from jaxpert.model.outline import OutlineEntry
+    from jaxpert.project.kept_facts import KeptFacts
+
+_CHECKS_A_STEP = 200
+
+
+class Reader(Protocol):
+    """What reads files for a project."""
+
+    def model_of(self, file: TrackedFile) -> FileModel:
+        """Its model. May raise ``UnreadableSource``."""
+
+    def outline_of(self, file: TrackedFile) -> tuple[OutlineEntry, ...]:
+        """What there is to find by name in it."""
+
+    def jax_around(self, file: TrackedFile) -> tuple[str, ...]:
+        """What tells the JAX that it will meet, apart from what its own text sets."""
+
+    def forget_trees(self, file: TrackedFile) -> None:
+        """Free the memory of a file that was read for what is remembered about it."""
+
+
+class Projects:
+    """Every project, by its root.
+
+    Args:
+        table: all files.
+        reader: reads them.
+        files_below: lists the files of a project.
+        waits: whether a project is read when something about it is asked. Else somebody goes through :meth:`index`,
+            and until then any name may be in it.
+        cache_folder: where what is known about the project in a folder shall be kept; None for nowhere.
+    """
+
+    def __init__(
+        self,
+        table: FileTable,
+        reader: Reader,
+        files_below: Callable[[str], Iterable[str]],
+        waits: bool,
+        cache_folder: Callable[[Path], Path | None] | None = None,
+    ) -> None:
+        self._table = table
+        self._reader = reader
+        self._files_below = files_below
+        self._waits = waits
+        self._cache_folder = cache_folder
+        self._indexes: dict[str, ProjectIndex] = {}
+
+    def index_of(self, file: TrackedFile) -> ProjectIndex:
+        """The index of the project that ``file`` belongs to."""
+        root = self._table.resolver.project_root(file.path) or ""
+        index = self._indexes.get(root)
+        if index is None:
+            index = self._indexes[root] = ProjectIndex(root, lambda: self._files_below(root))
+        if not root and file.indexed is not index:
+            index.update(file.path)
+        file.indexed = index
+        return index
+
+    def switches_for(self, file: TrackedFile) -> Switches:
+        """What the project of ``file`` sets, as far as it was read."""
+        index = self.index_of(file)
+        if self._waits and not index.complete:
+            index.finish()
+            index.switches = index.found_switches()
+        return index.switches
+
+    # -- what changes -----------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """There may be other projects, and other files in them."""
+        self._indexes.clear()
+
+    def changed(self, path: str) -> None:
+        """The file at ``path`` was written, created or removed."""
+        index = self._indexes.get(self._table.resolver.project_root(path) or "")
+        if index is None:
+            return
+        if index.holds(path):
+            index.update(path)
+            self._notice_switches(index)
+        elif index.root and os.path.exists(path):
+            index.look_again()
+
+    def look_again(self) -> None:
+        """Any file may have been written, created or removed."""
+        for index in self._indexes.values():
+            if index.root:
+                index.look_again()
+
+    def catch_up(self) -> None:
+        """If this waits, read what is new in projects that were read before."""
+        for index in self._indexes.values() if self._waits else ():
+            if index.complete and index.outdated:
+                index.finish()
+                self._notice_switches(index)
+
+    def _notice_switches(self, index: ProjectIndex) -> None:
+        if index.complete and (found := index.found_switches()) != index.switches:
+            index.switches = found
+            self._table.settings_age += 1
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def index(self) -> Iterator[IndexStep]:
+        """Read the projects of the open files, a little with each step. What was found counts from then on."""
+        for index in {id(index): index for index in map(self.index_of, list(self._table.opened.values()))}.values():
+            was_complete = index.complete
+            yield from index.steps()
+            self._notice_switches(index)
+            yield from self._look_closer(index)
+            if not was_complete:
+                yield IndexStep(len(index.files()), len(index.files()))
+
+    def _look_closer(self, index: ProjectIndex) -> Iterator[IndexStep]:
+        self._table.epoch += 1
+        kept = self._kept_in(index)
+        about_names = set(index.files_about_names())
+        paths = index.files_about_checkpoints()
+        for number, path in enumerate(paths, 1):
+            file = self._table.file(path)
+            self._table.check(file)
+            lacks_names = path in about_names and (file.names is None or file.names_are_old)
+            if file.is_open or (file.outline is not None and not lacks_names):
+                if number % _CHECKS_A_STEP == 0:
+                    yield IndexStep(number, len(paths), is_news=False)
+                continue
+            if kept is None or not kept.restore(file):
+                if lacks_names:
+                    self.names_of(file)
+                    yield IndexStep(number, len(paths))
+                    file.outline = None
+                self._reader.outline_of(file)
+                if kept is not None:
+                    kept.keep(file)
+                self._reader.forget_trees(file)
+            yield IndexStep(number, len(paths))
+        if kept is not None:
+            kept.save()
+
+    def _kept_in(self, index: ProjectIndex) -> KeptFacts | None:
+        """What is kept about a project; never in a folder of the user's."""
+        folder = self._cache_folder(Path(index.root)) if self._cache_folder is not None and index.root else None
+        if folder is None:
+            index.kept = None
+        elif index.kept is None:
+            from jaxpert.project.index_cache import IndexCache
+            from jaxpert.project.kept_facts import KeptFacts
+
+            place = os.path.realpath(folder) + os.sep
+            theirs = (index.root, *self._table.resolver.roots)
+            if not any(is_inside(place, os.path.realpath(root)) for root in theirs):
+                index.kept = KeptFacts(self._table, IndexCache(folder, index.root), self._reader.jax_around)
+        return index.kept
+
+    # -- what is in them --------------------------------------------------------------------------------------
+
+    def files_of(self, file: TrackedFile) -> list[str]:
+        """Every file of the project of ``file``, as far as it was read, and open ones."""
+        index = self.index_of(file)
+        opened = (other.path for other in self._table.opened.values() if self.index_of(other) is index)
+        return list(dict.fromkeys([*index.files(), *opened]))
+
+    def outlines(self) -> Iterator[OutlineEntry]:
+        """What there is to find by name in the projects of the open files, as far as they were read."""
+        self._table.epoch += 1
+        listed: dict[str, TrackedFile] = {}
+        for opened in list(self._table.opened.values()):
+            listed[opened.real] = opened
+            for path in self.index_of(opened).files_about_checkpoints():
+                file = self._table.file(path)
+                self._table.check_alone(file)
+                if file.outline is not None or file.is_open:
+                    listed[file.real] = file
+        for file in listed.values():
+            yield from self._reader.outline_of(file)
+
+    def why_names_are_missing(self, file: TrackedFile) -> str:
+        """Why names of the project of ``file`` may not be known; "" when all are."""
+        index = self.index_of(file)
+        if index.too_many:
+            return "the project has too many files: names are not followed across them"
+        if index.complete and None not in self._names_by_path(file).values():
+            return ""
+        return "the files of the project are not all read: try again when they are"
+
+    def names_around(self, file: TrackedFile) -> dict[str, NameFacts]:
+        """The checkpoint names in the other files of the project of ``file``."""
+        index = self.index_of(file)
+        by_path = self._names_by_path(file)
+        found = {path: facts for path, facts in by_path.items() if facts is not None and not facts.is_empty}
+        if not index.complete or index.too_many or None in by_path.values():  # there may be any name
+            found[index.root] = NameFacts(tags=(NamePlace("", ANY, None, index.root, "tag"),))
+        return found
+
+    def _names_by_path(self, file: TrackedFile) -> dict[str, NameFacts | None]:
+        """What each file around ``file`` says about names; None where that has yet to be read."""
+        index = self.index_of(file)
+        around = {self._table.file(path).real for path in index.files_about_names()}
+        around |= {other.real for other in self._table.opened.values() if self.index_of(other) is index}
+        if not index.root:
+            around |= self._imported_by(file)
+        found = {}
+        for real in sorted(around - {file.real}):
+            other = self._table.files[real]
+            at_once = self._waits or other.is_open or not index.root
+            # What rests on something that changed is good enough until :meth:`index` has read it again.
+            found[other.path] = self.names_of(other) if at_once else other.names
+        return found
+
+    def names_of(self, file: TrackedFile) -> NameFacts:
+        """The checkpoint names in a file; none in one that cannot be read."""
+        self._table.check(file)
+        if file.names is None or file.names_are_old:
+            cuts = FUEL.cuts
+            try:
+                model = self._reader.model_of(file)
+                mentioned = is_about_names(model.source.text.encode("utf-8", "replace"))
+                file.names = model.name_facts if mentioned else NameFacts()
+            except UnreadableSource:
+                file.names = NameFacts()
+            file.names_are_old = False
+            file.names_are_whole = cuts == FUEL.cuts
+        return file.names
+
+    def _imported_by(self, file: TrackedFile) -> set[str]:
+        """The files that ``file`` imports, directly or through others."""
+        reached: set[str] = set()
+        waiting = [file]
+        while waiting:
+            at = waiting.pop()
+            with contextlib.suppress(UnreadableSource):
+                for module in _imports(self._reader.model_of(at)):
+                    path = self._table.resolver.file_of(module, at.bases)
+                    if path and (other := self._table.file(path)).real not in reached:
+                        reached.add(other.real)
+                        waiting.append(other)
+        return reached
+
+
+def _imports(model: FileModel) -> Iterator[str]:
+    """Every module that a file may import: of ``from a import b``, ``a`` and ``a.b``."""
+    for tree in model.source.trees():
+        for statement in tree.block_of:
+            if isinstance(statement, ast.Import):
+                yield from (alias.name for alias in statement.names)
+            elif isinstance(statement, ast.ImportFrom):
+                module = model.absolute(statement.module or "", statement.level)
+                if module:
+                    yield module
+                    yield from (f"{module}.{alias.name}" for alias in statement.names)
