@@ -11,8 +11,9 @@ from jaxpert.project import index as index_module
 from jaxpert.project.index import NAME_MARKERS, ProjectIndex, is_test
 from jaxpert.project.switches import Switches
 
-ON = 'jax.config.update("jax_enable_x64", True)\n'
-OFF = 'jax.config.update("jax_enable_x64", False)\n'
+ALONE = 'jax.config.update("jax_enable_x64", True)\n'
+ON = "import model\n" + ALONE
+OFF = "from model import f\n" + 'jax.config.update("jax_enable_x64", False)\n'
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["%time 1\\n", "jax.config.update(\\"jax_remat3\\", True)"]}]}'
 
 
@@ -53,7 +54,11 @@ SWITCHES = [
     ({"train.py": OFF}, Switches(None, False)),
     ({"tests/conftest.py": ON, "test_a.py": ON}, Switches()),
     ({"tests/a.py": ON, "train.py": OFF}, Switches(None, False)),
-    ({"a.ipynb": NOTEBOOK}, Switches(True, None)),
+    ({"a.ipynb": NOTEBOOK}, Switches()),
+    ({"alone.py": ALONE, "other.py": "x = 1"}, Switches()),
+    ({"settings.py": ALONE, "other.py": "import os, settings"}, Switches(None, True)),
+    ({"package/__init__.py": "", "package/settings.py": ALONE}, Switches(None, True)),
+    ({"scripts/run.py": ON}, Switches(None, True)),
     ({"a.ipynb": "{ jax_remat3", "b.py": "jax_remat3 = ("}, Switches()),
     ({}, Switches()),
 ]
@@ -61,7 +66,7 @@ SWITCHES = [
 
 @pytest.mark.parametrize(("files", "expected"), SWITCHES)
 def test_switches(tmp_path: Path, files: dict[str, str], expected: Switches) -> None:
-    index = index_of(tmp_path, files)
+    index = index_of(tmp_path, {"model.py": "", **files})
     index.finish()
     assert index.found_switches() == expected
 

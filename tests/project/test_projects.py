@@ -131,10 +131,11 @@ def test_what_is_installed_or_ignored_does_not_come_in_by_a_change(tmp_path: Pat
 def test_switches_that_are_set_and_removed(tmp_path: Path, waits: bool) -> None:
     (tmp_path / "jaxpert.toml").write_text('jax-version = "0.7.2"\n')
     workspace = Workspace([tmp_path], KNOWN, wait_for_index=waits)
+    (tmp_path / "main.py").write_text(MAIN)
     workspace.open(tmp_path / "main.py", MAIN)
 
     def x64(text: str) -> bool:
-        (tmp_path / "train.py").write_text(text)
+        (tmp_path / "train.py").write_text(f"import main\n{text}")
         workspace.files_changed([tmp_path / "train.py"])
         if not waits:
             list(workspace.index())

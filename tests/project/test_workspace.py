@@ -21,7 +21,7 @@ KNOWN = {"policy-signature": "JXP201", "unknown-checkpoint-name": "JXP301"}
 
 TAG = "from jax.ad_checkpoint import checkpoint_name\ny = checkpoint_name(1, {!r})\n"
 USE = "import jax\npolicy = jax.checkpoint_policies.save_only_these_names({!r})\n"
-X64 = 'import jax\njax.config.update("jax_enable_x64", {})\n'
+X64 = 'import jax, a\njax.config.update("jax_enable_x64", {})\n'
 
 
 def write(root: Path, files: Mapping[str, str]) -> None:
@@ -362,6 +362,7 @@ TARGETS = [
     ("", {"a.py": X64.format(True)}, True),
     ("x64 = false", {"a.py": X64.format(True)}, False),
     ("", {"a.py": "", "train.py": X64.format(True)}, True),
+    ("", {"a.py": "", "another_program.py": X64.format(True).replace(", a", "")}, False),
     ("", {"a.py": X64.format(False), "train.py": X64.format(True)}, False),
     ("", {"a.py": "", "tests/conftest.py": X64.format(True)}, False),
 ]

@@ -237,7 +237,7 @@ def _signature_and_body(source: str) -> tuple[str, str] | None:
 def _function(name: str, signature: str, body: str, unit: str, old_line: str, indent: str) -> str:
     """The source of the function, its first line indented too."""
     if "\n" in body and not (body.startswith("(") and _closes_at_end(body)):
-        body = f"({body})"
+        body = f"({'  ' if body.startswith('#') else ''}{body})"
     old = _indent(old_line.replace("\f", ""))
     if '"""' not in body and "'''" not in body:
         first, *rest = body.split("\n")

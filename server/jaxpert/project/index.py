@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,6 +47,8 @@ _CHECKPOINT_BYTES = tuple(marker.encode() for marker in CHECKPOINT_MARKERS)
 _SWITCH_BYTES = tuple(marker.encode() for marker in switches.MARKERS)
 # What a step may cost, in looks at a file that did not change.
 _EFFORT_A_STEP, _LOOKING, _READING = 400, 1, 19
+_IMPORTS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#]+)", re.M)
+_MOST_BESIDE = 500
 _log = logging.getLogger("jaxpert")
 
 
@@ -197,6 +200,8 @@ class ProjectIndex:
                 sets = switches.switches_of_text(read_notebook(text).text if is_notebook else text)
             except (UnreadableSource, BadNotebook):
                 pass
+        if sets != Switches() and stands_alone(path, data, self.root):
+            sets = Switches()
         if about_checkpoints or sets != Switches():
             self._entries[path] = _Entry(about_names, about_checkpoints, sets)
 
@@ -206,6 +211,34 @@ def is_about_names(data: bytes) -> bool:
     if any(marker in data for marker in _NAME_BYTES):
         return True
     return b"prim" in data and b"**" in data and (b'"name"' in data or b"'name'" in data)
+
+
+def stands_alone(path: str, data: bytes, root: str) -> bool:
+    """Whether the file at ``path`` is a program of its own: what it sets holds for no other file.
+
+    It is when it belongs to no package, imports nothing of the project, and no file beside it imports it.
+    """
+    folder, name = os.path.split(path)
+    if os.path.exists(os.path.join(folder, "__init__.py")):  # noqa: PTH118
+        return False
+    homes = {folder, root or folder, os.path.join(root or folder, "src")}  # noqa: PTH118
+    words = {word.decode() for line in _IMPORTS.findall(data) for word in re.findall(rb"\w+", line)}
+    for module in words - {"import", "as"}:
+        if any(os.path.exists(os.path.join(home, end)) for home in homes for end in (f"{module}.py", module)):  # noqa: PTH118
+            return False
+    stem = re.escape(os.path.splitext(name)[0].encode())  # noqa: PTH122
+    imported = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*" + stem + rb"\b", re.M)
+    try:
+        beside = sorted(it.path for it in os.scandir(folder) if it.name.endswith(".py") and it.path != path)
+    except OSError:
+        return True
+    for other in beside[:_MOST_BESIDE]:
+        try:
+            if imported.search(read_regular_file(other, MAX_SOURCE_BYTES)):
+                return False
+        except UnreadableSource:
+            continue
+    return True
 
 
 def is_test(path: str, root: str) -> bool:
