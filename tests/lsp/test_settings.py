@@ -29,5 +29,10 @@ def test_known_settings_are_read_and_empty_ones_count_as_not_set():
     assert read_settings({**raw, "other": 1}) == Settings(False, "/py", {"select": ["JXP2"], "remat3": False})
 
 
+@pytest.mark.parametrize("raw", [{"cache": False}, {"cache": {"enable": False}}, {"cache.enable": False}])
+def test_a_cache_that_is_not_wanted(raw):
+    assert (read_settings(raw).cache, read_settings({"cache": None}).cache) == (False, True)
+
+
 def test_wrong_types_do_no_harm():
     assert read_settings({"interpreter": 3, "enable": "no", "x64": "yes"}) == Settings(True, "", {"x64": "yes"})

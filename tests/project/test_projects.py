@@ -168,6 +168,20 @@ def test_a_module_that_was_not_worth_a_look(tmp_path: Path, before: dict[str, st
     assert len(editor.workspace.snapshot(tmp_path / "main.py").model.checkpoints) == 1
 
 
+def test_given_up_and_taken_up_again(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    editor.write("a.py", TAG.format("a"))
+    editor.write("gone.py", TAG.format("gone"))
+    editor.read()
+    editor.workspace.give_up_index()
+    (tmp_path / "gone.py").unlink()
+    editor.write("b.py", TAG.format("b"))
+    assert "?" in editor.names()
+    assert editor.workspace.why_names_are_missing(str(tmp_path / "main.py"))
+    editor.read()
+    assert editor.names() == {"a", "b"}
+
+
 def test_work_that_is_dropped_goes_on_where_it_was(tmp_path: Path) -> None:
     editor = Editor(tmp_path)
     for number in range(50):

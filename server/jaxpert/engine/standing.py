@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from jaxpert.model.file_model import FileModel
+from jaxpert.model.fuel import FUEL
 from jaxpert.rulekit.rule import Finding
 from jaxpert.text.lines import Position, Range
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from jaxpert.syntax.scopes import TreeIndex
 
 _MARK = "examined"
+_STEPS_IN_HASTE = 100
+"""What a question may cost between two keystrokes; in a pause it is asked again and may cost more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,14 @@ class _Examination:
         state: what must be the same besides the trees.
         names: the checkpoint names of the other files, if a rule asked for them.
         basis: the trees that facts about other trees came out of.
+        own_basis: those of this file among them.
         findings: what was found.
     """
 
     state: tuple[object, ...]
     names: dict[str, object] | None
     basis: frozenset[TreeIndex]
+    own_basis: frozenset[TreeIndex]
     findings: list[_Anchored]
 
 
@@ -53,10 +58,12 @@ _LAST: WeakKeyDictionary[FileModel, _Examination] = WeakKeyDictionary()
 def remember(model: FileModel, rules: Collection[str], findings: Iterable[Finding]) -> None:
     """Note what ``rules`` have just found in the file of ``model``."""
     asked = "project_names" in model.__dict__ and model.names is not None
+    basis = frozenset(other for tree in model.every_tree for other in _others(model, tree))
     examination = _Examination(
         _state(model, rules),
         dict(model.names.files) if asked and model.names is not None else None,
-        frozenset(other for tree in model.every_tree for other in _others(tree)),
+        basis,
+        basis.intersection(model.every_tree),
         [_anchored(model, finding) for finding in findings],
     )
     for tree in model.every_tree:
@@ -75,7 +82,7 @@ def standing(
     last = _LAST.get(model)
     if last is None or last.state != _state(model, rules):
         return None
-    if not all(tree.alive and tree.facts.get(_MARK) is last for tree in last.basis):
+    if not all(tree.alive for tree in last.basis) or not all(_MARK in tree.facts for tree in last.own_basis):
         return None
     if last.names is not None and model.names is not None and last.names != dict(model.names.files):
         return None
@@ -84,7 +91,7 @@ def standing(
     new = [tree for tree in model.every_tree if tree.facts.get(_MARK) is not last]
     found = [moved for one in last.findings if (moved := _where_now(one)) is not None]
     if new:
-        with model.focus(new):
+        with model.focus(new), FUEL.at_most(_STEPS_IN_HASTE):
             more = examine()
         for tree in new:
             tree.facts[_MARK] = last
@@ -99,18 +106,19 @@ def _state(model: FileModel, rules: Collection[str]) -> tuple[object, ...]:
     return source.environment, model.generation, model.db, model.path, *names, frozenset(rules)
 
 
-def _others(tree: TreeIndex) -> Iterable[TreeIndex]:
+def _others(model: FileModel, tree: TreeIndex) -> Iterable[TreeIndex]:
     """The other trees that the facts about ``tree`` came out of."""
     for fact in tree.facts.values():
-        if isinstance(fact, tuple):
+        if isinstance(fact, tuple) and (fact[0] is model.token or fact[0] is model.token_in_haste):
             yield from (other for other in fact[1] if other is not tree)
 
 
 def _anchored(model: FileModel, finding: Finding) -> _Anchored:
     anchors = []
     for area in (finding.range, *(place.range for place in finding.related if not place.path)):
-        tree = model.source.unit_at(area.start.line).trees[0]
-        anchors.append((tree, area.start.line - tree.first_line))
+        trees = model.source.unit_at(area.start.line).trees
+        found = ((tree, line) for tree in trees if (line := tree.line_then(area.start.line)) is not None)
+        anchors.append(next(found, (trees[0], -1)))
     return _Anchored(finding, tuple(anchors))
 
 
@@ -121,7 +129,7 @@ def _where_now(one: _Anchored) -> Finding | None:
     areas = [finding.range, *(place.range for place in finding.related if not place.path)]
     for area, (tree, below) in zip(areas, one.anchors):
         start, end = tree.line_now(below), tree.line_now(below + area.end.line - area.start.line)
-        if start is None or end is None:
+        if below < 0 or start is None or end is None:
             return None
         moved.append(Range(Position(start, area.start.column), Position(end, area.end.column)))
     if moved == areas:

@@ -23,6 +23,8 @@ LOOK_AGAIN = 10.0
 LOOK_AGAIN_ANYWAY = 60.0
 """The same for one that does: clients say nothing about the files in a folder that is removed or renamed."""
 
+_MANY_OBJECTS = 10_000  # what two or three files leave; the next one needs the memory
+
 logger = logging.getLogger("jaxpert")
 
 
@@ -63,6 +65,7 @@ class Indexing:
         if self._progress is not None and self._progress.token == token and not self._is_cancelled:
             self._is_cancelled = True
             self._progress.end()
+            self._session.workspace.give_up_index()
             logger.info("cancelled: names in files that are not open stay unknown until one is to be renamed")
 
     def resume(self) -> None:
@@ -86,7 +89,8 @@ class Indexing:
         try:
             for step in self._session.workspace.index():
                 self._is_news |= step.is_news
-                collect_when_many()
+                if step.is_news:  # else trees are in use that are freed by hand before the next step
+                    collect_when_many(_MANY_OBJECTS)
                 self._progress.step(*_told(step))
                 yield
                 if self._is_cancelled:

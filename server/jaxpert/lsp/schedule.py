@@ -212,7 +212,7 @@ def _return_free_memory() -> None:
         return
 
 
-def collect_when_many() -> None:
+def collect_when_many(many: int = _MANY_OBJECTS) -> None:
     """Collect young objects if a long burst of work has left too many; automatic collection is off."""
-    if gc.get_count()[0] > _MANY_OBJECTS:
+    if gc.get_count()[0] > many:
         gc.collect(1)

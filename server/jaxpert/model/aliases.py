@@ -17,16 +17,34 @@ def words_for(model: FileModel, *words: str) -> frozenset[str]:
 
     An expression that ends in none of these words is none of the objects that ``words`` name.
     """
+    named = model.remembered("aliases by what they stand for", lambda: _by_source(model))
     found = set(words)
     for _ in range(2):  # an alias of an alias
-        for tree in model.every_tree:
-            found.update(name for name, source in _aliases(tree) if source in found)
+        found.update(name for word in tuple(found) for name in named.get(word, ()))
     return frozenset(found)
+
+
+def _by_source(model: FileModel) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for tree in model.every_tree:
+        for name, source in _aliases(tree):
+            found.setdefault(source, []).append(name)
+    return found
 
 
 def last_word(node: ast.expr) -> str:
     """The attribute or name that ``node`` is; "" for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def standing_for(model: FileModel, words: frozenset[str]) -> frozenset[str]:
+    """:func:`words_for`, with the attributes that are assigned one, and imports that may bring one."""
+
+    def find() -> frozenset[str]:
+        names = words_for(model, *words) | _brought(model)
+        return names | {name for tree in model.every_tree for name, source in _attributes(tree) if source in names}
+
+    return model.remembered(("standing for", words), find)
 
 
 def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
@@ -86,6 +104,20 @@ def mentioned(tree: TreeIndex, words: Iterable[str]) -> bool:
     """Whether ``tree`` mentions one of ``words``, as a name, an attribute or in a string."""
     said = tree.mentions()
     return any(word in said or f".{word}" in said for word in words)
+
+
+def _attributes(tree: TreeIndex) -> list[tuple[str, str]]:
+    """Attributes that are assigned in a tree, each with the last word of what it is assigned."""
+    known = tree.facts.get("attribute aliases")
+    if not isinstance(known, list):
+        known = tree.facts["attribute aliases"] = [
+            (target.attr, _last_word(statement.value))
+            for statement in tree.block_of
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets
+            if isinstance(target, ast.Attribute)
+        ]
+    return known
 
 
 def _aliases(tree: TreeIndex) -> list[tuple[str, str]]:

@@ -68,18 +68,24 @@ class Evaluator:
         self.model = model
         self.entered: list[TreeIndex] = []
         """Trees whose function bodies values came out of: those may change without a module-level name changing."""
-        self._known: dict[int, tuple[Value, tuple[TreeIndex, ...]]] = {}
+        self.token: tuple[object, ...] = model.token
+        """Changes when all that is known of values is void; they are kept in the trees."""
         self._running: set[tuple[int, int]] = set()
 
     # -- entry --------------------------------------------------------------------------------------------------------
 
     def evaluate(self, node: ast.expr, scope: Scope, block: Block, frame: Frame | None = None) -> Value:
         """The value of ``node``, which stands in ``scope`` and ``block``."""
+        values = block.tree.values
         if not frame:
-            known = self._known.get(id(node))
-            if known is not None:
+            known = values.get(id(node))
+            if (
+                known is not None
+                and (known[0] is self.token or (FUEL.is_little and known[0] is self.model.token_in_haste))
+                and all(tree.alive for tree in known[1])
+            ):
                 self.entered.extend(known[1])
-                return known[0]
+                return known[2]  # type: ignore[no-any-return]
         handler = _HANDLERS.get(node.__class__)
         if handler is None:
             return UNKNOWN
@@ -102,7 +108,9 @@ class Evaluator:
             value = UNKNOWN
         # Below a cut the value may be poorer than it would be when asked for by itself.
         if not frame and (cuts == FUEL.cuts or not FUEL.depth):
-            self._known[id(node)] = (value, self.entered_since(entered))
+            is_poor = cuts != FUEL.cuts and FUEL.is_little
+            token = self.model.token_in_haste if is_poor else self.token
+            values[id(node)] = (token, self.entered_since(entered), value)
         return value
 
     def entered_since(self, mark: int) -> tuple[TreeIndex, ...]:
@@ -116,7 +124,7 @@ class Evaluator:
     def forget(self) -> None:
         """Start again: the text, or another file, has changed."""
         self.entered.clear()
-        self._known.clear()
+        self.token = self.model.token
 
     def condition(self, scope: Scope, block: Block, frame: Frame | None = None) -> Callable[[ast.expr], bool | None]:
         """A function that says whether a condition in ``scope`` is known to be true or false."""

@@ -86,6 +86,10 @@ class FileModel:
         self.generation = generation
         self.looked_up: set[str] = set()
         """Modules of the workspace that facts of this file were taken from."""
+        self.token = (source.environment, generation, id(db))
+        """What facts that are kept in trees rest on besides trees."""
+        self.token_in_haste = ("in haste", self.token)
+        """The same for facts that may be poorer for lack of fuel than they would be in a quiet moment."""
         self.evaluator = Evaluator(self)
         self.memory: dict[object, Any] = {}
         """What was worked out for the file as it is now."""
@@ -106,6 +110,10 @@ class FileModel:
         self.db = db
         self.names = names
         self.generation = generation
+        token = (self.source.environment, self.generation, id(self.db))
+        if token != self.token:
+            self.token = token
+            self.token_in_haste = ("in haste", token)
         self.evaluator.forget()
         self.memory.clear()
         self._other_models.clear()
@@ -280,17 +288,19 @@ class FileModel:
 
     def tree_fact(self, tree: TreeIndex, key: str, compute: Callable[[TreeIndex], T]) -> T:
         """``compute(tree)``, remembered in the tree until module-level names or other files change."""
-        token = (self.source.environment, self.generation, id(self.db))
+        token: tuple[object, ...] = self.token
         kept = tree.facts.get(key)
         entered = self.evaluator.entered
-        if isinstance(kept, tuple) and kept[0] == token:
+        if isinstance(kept, tuple) and (kept[0] is token or (FUEL.is_little and kept[0] is self.token_in_haste)):
             if not kept[1]:  # most facts rest on their own tree alone
                 return kept[2]  # type: ignore[no-any-return]
             if all(other.alive for other in kept[1]):
                 entered.extend(kept[1])
                 return kept[2]  # type: ignore[no-any-return]
-        start = len(entered)
+        start, cuts = len(entered), FUEL.cuts
         value = compute(tree)
+        if FUEL.is_little and cuts != FUEL.cuts:
+            token = self.token_in_haste
         tree.facts[key] = (token, self.evaluator.entered_since(start), value)
         return value
 
@@ -302,7 +312,7 @@ class FileModel:
             return kept[0]  # type: ignore[no-any-return]
         start, cuts = len(self.evaluator.entered), FUEL.cuts
         value = compute()
-        if cuts == FUEL.cuts or not FUEL.depth:
+        if cuts == FUEL.cuts or not (FUEL.depth or FUEL.is_little):
             self.memory[key] = value, self.evaluator.entered_since(start)
         return value
 

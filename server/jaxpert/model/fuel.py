@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 MOST_NESTED = 24
 """Expressions evaluated inside one another, across files."""
@@ -24,10 +26,25 @@ class Fuel(threading.local):
     depth = 0
     steps = 0
     cuts = 0
+    most_steps = MOST_STEPS
 
     def is_empty(self) -> bool:
         """Whether the next expression must be left unknown."""
-        return self.depth >= MOST_NESTED or self.steps > MOST_STEPS
+        return self.depth >= MOST_NESTED or self.steps > self.most_steps
+
+    @property
+    def is_little(self) -> bool:
+        """Whether questions may cost less than usual: what is unknown for lack of fuel may be known to others."""
+        return self.most_steps < MOST_STEPS
+
+    @contextmanager
+    def at_most(self, steps: int) -> Iterator[None]:
+        """Within, a question costs no more: for those that are asked about many expressions and rarely matter."""
+        before, self.most_steps = self.most_steps, min(steps, self.most_steps)
+        try:
+            yield
+        finally:
+            self.most_steps = before
 
 
 FUEL = Fuel()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model import classes
+from jaxpert.model.fuel import FUEL
 from jaxpert.model.paths import ends_of
 from jaxpert.model.registrations import Standing, standing
 from jaxpert.model.tracing import gives_array
@@ -172,6 +173,9 @@ def _member(model: FileModel, member: EnumMember) -> tuple[str, str] | None:
     return f"a member of the enumeration `{cls.node.name}`", f"<enum '{cls.node.name}'>"
 
 
+_STEPS = 60
+"""What one result may cost; those that JAX refuses are mostly written in sight."""
+
 # -- results ----------------------------------------------------------------------------------------------------------
 
 Results = list[tuple["ast.expr | None", Refused]]
@@ -210,7 +214,9 @@ def _results(model: FileModel, target: Def) -> Iterator[tuple[ast.expr | None, R
         if expression is None or model.is_dead(block):
             continue
         for part in _parts(expression):
-            for refused in refused_in(model, model.evaluate(part, function.inner, block, target.frame)):
+            with FUEL.at_most(_STEPS):
+                value = model.evaluate(part, function.inner, block, target.frame)
+            for refused in refused_in(model, value):
                 yield part, refused
 
 

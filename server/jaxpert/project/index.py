@@ -58,7 +58,7 @@ class IndexStep(NamedTuple):
     Attributes:
         done: how many files were read, or looked at closer.
         total: of how many; 0 while that is not known.
-        is_news: whether more may be known than before.
+        is_news: whether more may be known than before. If not, the step may end in the middle of a file.
     """
 
     done: int
@@ -80,7 +80,8 @@ class ProjectIndex:
         files: lists its files.
 
     Attributes:
-        complete: whether every file was read once.
+        complete: whether every file was read, and is again when it changes.
+        is_announced: whether somebody was told that it is complete.
         outdated: whether files may have come, gone or changed since.
         too_many: whether there are more files than we read.
         switches: what of :meth:`found_switches` counts for the files of the project.
@@ -89,7 +90,7 @@ class ProjectIndex:
 
     def __init__(self, root: str, files: Callable[[], Iterable[str]]) -> None:
         self.root = root
-        self.complete = False
+        self.complete = self.is_announced = False
         self.outdated = True
         self.too_many = False
         self.switches = Switches()
@@ -121,6 +122,11 @@ class ProjectIndex:
         """Files may have come, gone or changed: the next :meth:`steps` look which."""
         self.outdated = True
         self._building = None
+
+    def give_up(self) -> None:
+        """Nobody goes on reading for now: anything may be in the files."""
+        self.look_again()
+        self.complete = self.is_announced = False
 
     def update(self, path: str) -> None:
         """The file at ``path`` was written, or removed."""
@@ -155,7 +161,7 @@ class ProjectIndex:
         return Switches(*merged)
 
     def _build(self) -> Iterator[IndexStep]:
-        gone = set(self._stamps) if self.complete else set()
+        gone = set(self._stamps) if self.root else set()  # files in no project are entered by hand
         effort, is_news, are_too_many = 0, False, False
         for number, path in enumerate(self._files(), 1):
             if number > MAX_FILES:

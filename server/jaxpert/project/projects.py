@@ -117,6 +117,11 @@ class Projects:
             if index.root:
                 index.look_again()
 
+    def give_up(self) -> None:
+        """Nobody goes through :meth:`index` for now: any name may be in a project."""
+        for index in self._indexes.values():
+            index.give_up()
+
     def catch_up(self) -> None:
         """If this waits, read what is new in projects that were read before."""
         for index in self._indexes.values() if self._waits else ():
@@ -134,11 +139,11 @@ class Projects:
     def index(self) -> Iterator[IndexStep]:
         """Read the projects of the open files, a little with each step. What was found counts from then on."""
         for index in {id(index): index for index in map(self.index_of, list(self._table.opened.values()))}.values():
-            was_complete = index.complete
             yield from index.steps()
             self._notice_switches(index)
             yield from self._look_closer(index)
-            if not was_complete:
+            if not index.is_announced:
+                index.is_announced = True
                 yield IndexStep(len(index.files()), len(index.files()))
 
     def _look_closer(self, index: ProjectIndex) -> Iterator[IndexStep]:
@@ -157,7 +162,7 @@ class Projects:
             if kept is None or not kept.restore(file):
                 if lacks_names:
                     self.names_of(file)
-                    yield IndexStep(number, len(paths))
+                    yield IndexStep(number, len(paths), is_news=False)
                     file.outline = None
                 self._reader.outline_of(file)
                 if kept is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DefNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -154,6 +155,8 @@ class TreeIndex:
         top: the module or class scope that the statements stand in (shared between the trees of a file).
         contribution: what the statements bind in ``top``.
         aliases: every ``from`` import and assignment of a name or call, at any depth.
+        facts: what was found out about the tree, by key.
+        values: what its expressions can be, by the identity of their nodes.
         alive: false once the tree's text has been parsed again.
         first_line: zero-based document line where the tree's text starts; moves when lines above change.
     """
@@ -175,6 +178,7 @@ class TreeIndex:
         "scopes",
         "statements",
         "top",
+        "values",
         "virtual_base",
         "virtual_length",
         "words",
@@ -199,6 +203,7 @@ class TreeIndex:
         self.virtual_length = 0
         self.line_map: list[int | None] | None = None
         self.facts: dict[str, object] = {}
+        self.values: dict[int, Any] = {}
         self.words: set[str] | frozenset[str] = set()
 
     def mentions(self) -> frozenset[str]:
@@ -217,6 +222,13 @@ class TreeIndex:
         mapped = self.line_map[local] if 0 <= local < len(self.line_map) else None
         return None if mapped is None else self.first_line + mapped
 
+    def line_then(self, line: int) -> int | None:
+        """The tree's line, counted from 0, that now is document line ``line``; None when there is none."""
+        local = line - self.first_line
+        if self.line_map is None:
+            return local if 0 <= local < max(self.virtual_length, 1) else None
+        return self.line_map.index(local) if local in self.line_map else None
+
     def dismantle(self) -> None:
         """Free the tree at once: cut the references that go round in circles. Nothing may use it any more."""
         for scope in (*self.scopes, *self.comprehensions.values()):
@@ -225,6 +237,7 @@ class TreeIndex:
             table.clear()
         for row in (self.calls, self.dicts, self.aliases, self.scopes):
             row.clear()
+        self.values.clear()
         self.statements = []
         self.alive = False
         del self.root

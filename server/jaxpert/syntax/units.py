@@ -524,6 +524,7 @@ class SourceFile:
             waiting = [tree for tree in waiting if names.isdisjoint(tree.mentions())]
             for tree in reached:
                 tree.facts.clear()
+                tree.values.clear()
                 names |= {name for name, _, _ in _outline_of(tree)}
 
     def _let_stale(self, low: int, high: int, first: int, end: int, grown: int) -> None:

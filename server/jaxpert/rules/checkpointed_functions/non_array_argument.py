@@ -44,6 +44,7 @@ from dataclasses import dataclass
 
 from jaxpert.fixing.checkpoint_options import made_static
 from jaxpert.model.file_model import FileModel
+from jaxpert.model.fuel import FUEL
 from jaxpert.model.refused_types import Refused, is_plain, refused_in
 from jaxpert.model.registrations import has_heirs
 from jaxpert.model.speech import raises
@@ -99,6 +100,10 @@ def check(model: FileModel) -> Iterator[Finding]:
         )
 
 
+_STEPS = 60
+"""What one argument may cost; those that JAX refuses are mostly written in sight."""
+
+
 def _places(model: FileModel) -> Iterator[_Place]:
     for checkpoint in called_checkpoints(model):
         if traces_only_arrays(checkpoint.api):
@@ -113,7 +118,8 @@ def _places(model: FileModel) -> Iterator[_Place]:
             for name, passing in passed(known, call).arguments.items():
                 if name in static or isinstance(passing.node, _NEVER_REFUSED):
                     continue
-                value = model.evaluate(passing.node, passing.site.scope, passing.site.block)
+                with FUEL.at_most(_STEPS):
+                    value = model.evaluate(passing.node, passing.site.scope, passing.site.block)
                 refused = next(refused_in(model, value), None)
                 where = model.range_of(passing.node)
                 if refused is not None and where is not None:

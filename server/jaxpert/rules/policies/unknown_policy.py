@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jaxpert.fixing import verbs
-from jaxpert.model.aliases import trees_about
+from jaxpert.model.aliases import last_word, standing_for, trees_about
 from jaxpert.model.expressions import expressions
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
@@ -178,7 +178,7 @@ def _named(
 
 
 def _is_missing(model: FileModel, base: ast.expr, name: str, site: Site) -> bool:
-    if model.is_dead(site.block) or not _may_be_namespace(base, site):
+    if last_word(base) not in standing_for(model, _WORDS) or model.is_dead(site.block):
         return False
     options = list(model.evaluate(base, site.scope, site.block).options())
     paths = [option.path for option in options if isinstance(option, Symbol)]
@@ -188,13 +188,6 @@ def _is_missing(model: FileModel, base: ast.expr, name: str, site: Site) -> bool
     if not all(api is not None and api.name == _NAMESPACE for api in apis):
         return False
     return model.db.exists(f"{_NAMESPACE}.{name}") is False
-
-
-def _may_be_namespace(base: ast.expr, site: Site) -> bool:
-    """A cheap look, before anything is evaluated."""
-    if isinstance(base, ast.Attribute):
-        return base.attr == "checkpoint_policies" or isinstance(base.value, ast.Name)
-    return isinstance(base, ast.Name) and site.scope.lookup(base.id) is not None
 
 
 def _meant(model: FileModel, name: str) -> str:

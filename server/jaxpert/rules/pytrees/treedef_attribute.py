@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from jaxpert.fixing import verbs
+from jaxpert.model.aliases import mentioned
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.treedefs import treedef_at
@@ -119,6 +120,8 @@ def _cases(model: FileModel) -> Iterator[_Case]:
     if not wanted:
         return
     for tree in model.trees:
+        if not mentioned(tree, wanted):
+            continue
         for statement, block in tree.block_of.items():
             scope = scope_of(block)
             for node, called in _attributes(statement):
