@@ -26,8 +26,8 @@ def _large_file(folder: Path) -> Path:
     """About 1,900 lines with a mistake in the first function; the session adds one at the end."""
     text = "import jax\nimport jax.numpy as jnp\nfrom jax.ad_checkpoint import checkpoint_name\n"
     for number in range(172):
-        call = "" if number else "()"
-        text += FUNCTION.format(number=number, policy=f"jax.checkpoint_policies.nothing_saveable{call}")
+        policy = f'save_only_these_names("hidden_{number}")' if number else "nothing_saveable()"
+        text += FUNCTION.format(number=number, policy=f"jax.checkpoint_policies.{policy}")
     file = folder / "large.py"
     file.write_text(text, encoding="utf-8")
     return file
