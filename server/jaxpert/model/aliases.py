@@ -58,8 +58,7 @@ def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
 
 
 def _about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
-    text = model.source.text
-    if not any(word in text for word in words):
+    if not model.source.contains_any(words):
         return []
     if "*" in model.source.module.bindings:
         return model.every_tree

@@ -19,7 +19,7 @@ from jaxpert.model.values import (
     Value,
     choice,
 )
-from jaxpert.syntax.scopes import BindingKind, Function, Site
+from jaxpert.syntax.scopes import BindingKind, Function, Scope, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.evaluate import Evaluator
@@ -132,12 +132,19 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
 
 def _is_overridden(model: FileModel, cls: ClassValue, name: str) -> bool:
     """Whether a subclass in the same file has a ``name`` of its own: ``self`` may be an object of that."""
-    return any(
-        name in scope.bindings
-        for tree in model.source.trees()
-        for node, scope in tree.classes.items()
-        if any(isinstance(base, ast.Name) and base.id == cls.node.name for base in node.bases)
-    )
+    heirs = model.remembered("heirs by base", lambda: _heirs(model))
+    return any(name in scope.bindings for scope in heirs.get(cls.node.name, ()))
+
+
+def _heirs(model: FileModel) -> dict[str, list[Scope]]:
+    """The classes of the file by the names of their bases."""
+    found: dict[str, list[Scope]] = {}
+    for tree in model.source.trees():
+        for node, scope in tree.classes.items():
+            for base in node.bases:
+                if isinstance(base, ast.Name):
+                    found.setdefault(base.id, []).append(scope)
+    return found
 
 
 def _knowing_self(method: Def, instance: Instance) -> Def:

@@ -11,6 +11,7 @@ from packaging.version import Version
 from jaxpert.model import static_sizes
 from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number
 from jaxpert.model.values import CallResult, Sequence, Symbol, Table
+from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
 
 _DEEPEST = 60
@@ -127,7 +128,7 @@ class _Search:
 
     def match(self, statement: ast.Match, place: Place) -> Iterator[Conversion]:
         """``case 1:`` compares; ``case None:`` and ``case True:`` ask for identity, which is fine."""
-        patterns = [pattern for case in statement.cases for pattern in ast.walk(case.pattern)]
+        patterns = [pattern for case in statement.cases for pattern in walk(case.pattern)]
         traced = self.body.traced(statement.subject, place)
         if traced.level >= Level.LEAVES and any(isinstance(p, ast.MatchValue) and is_number(p.value) for p in patterns):
             yield Conversion(statement.subject, "bool", "match", traced)
@@ -181,12 +182,12 @@ class _Search:
                     yield from self.hashed(key, "{}", place)
             if self.depth < _DEEPEST:
                 self.depth += 1
-                for child in ast.iter_child_nodes(node):
+                for child in children(node):
                     yield from self.expression(child, place)
                 self.depth -= 1
 
     def comprehension(self, node: _Comprehension, place: Place) -> Iterator[Conversion]:
-        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+        targets = {name.id for part in node.generators for name in walk(part.target) if isinstance(name, ast.Name)}
         inside = place._replace(hidden=place.hidden | targets)
         for generator in node.generators:
             yield from self.expression(generator.iter, place)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import Argument, api_calls_in
 from jaxpert.model.values import CallResult, Def, Value
+from jaxpert.syntax.children import children
 from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, TreeIndex
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _may_tag(function: Def) -> bool:
     returns = [one for one, _ in function.function.returns if one.value is not None]
     if not returns and not isinstance(function.function.node, ast.Lambda):
         return False
-    return function.model is not None and "checkpoint_name" in function.model.source.text
+    return function.model is not None and function.model.source.contains("checkpoint_name")
 
 
 def _is_tagged(model: FileModel, value: Value) -> bool:
@@ -148,7 +149,7 @@ def _reads(tree: TreeIndex, function: ast.AST, name: str) -> list[_Read]:
 
 def _all_reads(function: ast.AST) -> Iterator[tuple[str, _Read]]:
     """Every read in ``function``, by name; :data:`_ANY_NAME` where a call sees all of them."""
-    waiting = [(child, False) for child in ast.iter_child_nodes(function)]
+    waiting = [(child, False) for child in children(function)]
     while waiting:
         node, at_any_time = waiting.pop()
         name = ""
@@ -163,4 +164,4 @@ def _all_reads(function: ast.AST) -> Iterator[tuple[str, _Read]]:
         if name:
             yield name, None if at_any_time else (node.lineno, node.col_offset)  # type: ignore[attr-defined]
         at_any_time = at_any_time or isinstance(node, _AT_ANY_TIME)
-        waiting += [(child, at_any_time) for child in ast.iter_child_nodes(node)]
+        waiting += [(child, at_any_time) for child in children(node)]

@@ -13,6 +13,7 @@ from jaxpert.model.traced_arguments import traced_arguments
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Literal, Partial, Symbol, Value
 from jaxpert.rulekit.rule import Related
+from jaxpert.syntax.children import walk
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def recomputes(model: FileModel, checkpoint: Checkpoint) -> bool:
 def is_only_text(effect: Effect) -> bool:
     """Whether the effect's value goes into an f-string and nowhere else: a label, and nothing to compute with."""
     texts = (node for node in around(effect) if isinstance(node, ast.JoinedStr))
-    return any(part is effect.node for text in texts for part in ast.walk(text))
+    return any(part is effect.node for text in texts for part in walk(text))
 
 
 def asks_for_tracers(effect: Effect) -> bool:
@@ -125,4 +126,4 @@ def around(effect: Effect) -> Iterator[ast.AST]:
     """Everything in the function that holds the effect."""
     function = effect.site.scope.function() if effect.site is not None else None
     if function is not None and function.node is not None:
-        yield from ast.walk(function.node)
+        yield from walk(function.node)

@@ -186,7 +186,7 @@ def _annotated_refs(model: FileModel, target: Def) -> Frame:
 
 def returned_refs(model: FileModel) -> Iterator[tuple[Checkpoint, Def, ast.expr]]:
     """Where the functions of the file's checkpoints return a Ref: the part of what they return that is one."""
-    if not model.checkpoints or not any(word in model.source.text for word in _REF_WORDS):
+    if not model.checkpoints or not model.source.contains_any(_REF_WORDS):
         return
     refs = model.from_each_tree("passed refs", _passed_refs)
     for checkpoint in model.checkpoints:

@@ -76,19 +76,18 @@ class Evaluator:
 
     def evaluate(self, node: ast.expr, scope: Scope, block: Block, frame: Frame | None = None) -> Value:
         """The value of ``node``, which stands in ``scope`` and ``block``."""
-        values = block.tree.values
-        if not frame:
-            known = values.get(id(node))
-            if (
-                known is not None
-                and (known[0] is self.token or (FUEL.is_little and known[0] is self.model.token_in_haste))
-                and all(tree.alive for tree in known[1])
-            ):
-                self.entered.extend(known[1])
-                return known[2]  # type: ignore[no-any-return]
         handler = _HANDLERS.get(node.__class__)
         if handler is None:
             return UNKNOWN
+        values = block.tree.values
+        if not frame and (known := values.get(id(node))) is not None:
+            token, came_out_of, value = known
+            if token is self.token or (FUEL.is_little and token is self.model.token_in_haste):
+                if not came_out_of:
+                    return value  # type: ignore[no-any-return]
+                if all(tree.alive for tree in came_out_of):
+                    self.entered.extend(came_out_of)
+                    return value  # type: ignore[no-any-return]
         key = (id(node), id(frame) if frame else 0)
         if not FUEL.depth:
             FUEL.steps = 0
@@ -149,11 +148,16 @@ class Evaluator:
                 return starred
             return Symbol(f"builtins.{node.id}", site=site, model=self.model) if node.id in _BUILTINS else UNKNOWN
         owner, bindings = found
-        if any(binding.kind is BindingKind.ELSEWHERE for binding in bindings):
-            return UNKNOWN
-        alive = [b for b in bindings if not self.model.is_dead(b.block)] if len(bindings) > 1 else bindings
-        seen = reaching(alive or bindings, node, scope, block, owner)
-        if self._hidden_by_star(seen, owner, node.id):
+        if len(bindings) == 1:
+            seen = bindings
+        else:
+            seen = reaching(
+                [b for b in bindings if not self.model.is_dead(b.block)] or bindings, node, scope, block, owner
+            )
+        for binding in bindings:
+            if binding.kind is BindingKind.ELSEWHERE:
+                return UNKNOWN
+        if "*" in owner.bindings and self._hidden_by_star(seen, owner, node.id):
             return UNKNOWN
         values = []
         for binding in seen:
@@ -190,11 +194,8 @@ class Evaluator:
 
     def _hidden_by_star(self, bindings: list[Binding], owner: Scope, name: str) -> bool:
         """Whether a later star import may bring another ``name``."""
-        stars = owner.bindings.get("*")
-        if not stars:
-            return False
         last = max((_place(binding) for binding in bindings), default=(0, 0))
-        for star in stars:
+        for star in owner.bindings["*"]:
             module = self.model.absolute(str(star.detail[0]), int(str(star.detail[1])))
             if module is None or _place(star) < last or self.model.is_library(module):
                 continue
@@ -289,7 +290,7 @@ class Evaluator:
             and not isinstance(node, ast.Lambda)
         ):
             cls = self.class_of(parent)
-            decorators = {ast.unparse(d) for d in node.decorator_list}
+            decorators = {decorator.id for decorator in node.decorator_list if isinstance(decorator, ast.Name)}
             if cls is None or "staticmethod" in decorators:
                 return UNKNOWN
             return cls if "classmethod" in decorators else Instance(cls, None, model=self.model)

@@ -1,10 +1,11 @@
-"""Every expression of a tree with the place where it stands and the expression around it."""
+"""The expressions of a tree with the place where each stands and the expression around it."""
 
 from __future__ import annotations
 
 import ast
 from typing import NamedTuple
 
+from jaxpert.syntax.children import FIELDS
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -19,56 +20,56 @@ class Expression(NamedTuple):
     block: Block
 
 
-_NEITHER = (ast.stmt, ast.excepthandler)
-_EMPTY = frozenset(
-    kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST) and not kind._fields
-)
-"""Contexts and operators: nodes that hold nothing."""
+_NOT_INSIDE = (ast.stmt, ast.excepthandler)
+_HOLD_NOTHING = frozenset({ast.Name, ast.Constant})
 
 KEPT = "expressions"
-"""Under this key a tree keeps them, until somebody throws them away."""
+"""Under this key a tree keeps its compound expressions, until somebody throws them away."""
+
+
+def compounds(tree: TreeIndex, *kinds: type[ast.expr]) -> list[Expression]:
+    """The expressions of ``kinds`` in the tree's statements; those around others come before them.
+
+    Those inside lambdas and comprehensions stand in scopes of their own. Not for names and constants.
+    """
+    kept: dict[type, list[Expression]] | None = tree.facts.get(KEPT)  # type: ignore[assignment]
+    if kept is None:
+        kept = {}
+        for expression in _walk(tree, _HOLD_NOTHING):
+            kept.setdefault(expression.node.__class__, []).append(expression)
+        tree.facts[KEPT] = kept
+    if len(kinds) == 1:
+        return kept.get(kinds[0], [])
+    return [found for kind in kinds for found in kept.get(kind, ())]
 
 
 def expressions(tree: TreeIndex) -> list[Expression]:
-    """Every expression of the tree's statements, those inside lambdas and comprehensions in their own scopes."""
-    kept = tree.facts.get(KEPT)
-    if not isinstance(kept, list):
-        kept = tree.facts[KEPT] = _all_expressions(tree)
-    return kept
+    """Every expression of the tree's statements, those around others before them."""
+    return _walk(tree, frozenset())
 
 
-def _all_expressions(tree: TreeIndex) -> list[Expression]:
+def _walk(tree: TreeIndex, skipped: frozenset[type]) -> list[Expression]:
     found: list[Expression] = []
     for statement, block in tree.block_of.items():
-        scope = scope_of(block)
-        pending: list[tuple[ast.AST, ast.AST, Scope, Block]] = []
-        _add_children(statement, statement, scope, block, pending)
+        pending: list[tuple[ast.AST, ast.AST, Scope, Block]] = [(statement, statement, scope_of(block), block)]
         while pending:
-            node, parent, scope_here, block_here = pending.pop()
-            is_expression = isinstance(node, ast.expr)
-            if is_expression:
-                found.append(Expression(node, parent, scope_here, block_here))  # type: ignore[arg-type]
+            node, parent, scope, block_here = pending.pop()
             kind = node.__class__
-            if kind is ast.Name or kind is ast.Constant:
-                continue
-            if isinstance(node, ast.Lambda) and node in tree.functions:
-                function = tree.functions[node]
-                pending.append((node.args, node, scope_here, block_here))
-                pending.append((node.body, node, function.inner, function.body_block))
-                continue
-            if kind in _COMPREHENSIONS:
-                scope_here = tree.comprehensions.get(node, scope_here)  # type: ignore[call-overload]
-            _add_children(node, node if is_expression else parent, scope_here, block_here, pending)
+            if isinstance(node, ast.expr):
+                found.append(Expression(node, parent, scope, block_here))
+                parent = node
+                if isinstance(node, ast.Lambda) and node in tree.functions:
+                    function = tree.functions[node]
+                    pending.append((node.args, node, scope, block_here))
+                    pending.append((node.body, node, function.inner, function.body_block))
+                    continue
+                if kind in _COMPREHENSIONS:
+                    scope = tree.comprehensions.get(node, scope)
+            held = node.__dict__
+            for name in FIELDS[kind]:
+                value = held.get(name)
+                for item in value if value.__class__ is list else (value,):
+                    if isinstance(item, ast.AST) and item.__class__ not in skipped:
+                        if not isinstance(item, _NOT_INSIDE):
+                            pending.append((item, parent, scope, block_here))
     return found
-
-
-def _add_children(
-    node: ast.AST, parent: ast.AST, scope: Scope, block: Block, pending: list[tuple[ast.AST, ast.AST, Scope, Block]]
-) -> None:
-    for value in node.__dict__.values():
-        if value.__class__ is list:
-            for item in value:
-                if isinstance(item, ast.AST) and item.__class__ not in _EMPTY and not isinstance(item, _NEITHER):
-                    pending.append((item, parent, scope, block))
-        elif isinstance(value, ast.AST) and value.__class__ not in _EMPTY and not isinstance(value, _NEITHER):
-            pending.append((value, parent, scope, block))

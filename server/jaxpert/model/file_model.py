@@ -18,6 +18,7 @@ from jaxpert.model import guards
 from jaxpert.model.evaluate import Evaluator
 from jaxpert.model.fuel import FUEL
 from jaxpert.model.values import UNKNOWN, Frame, Symbol, Value, choice
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Binding, Block, Scope, Site, TreeIndex, scope_of
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.lines import Position, Range, slice_lines
@@ -42,6 +43,21 @@ _LIBRARIES = frozenset({"jax", "jaxlib", "flax", "haiku", "equinox", "haliax", "
 def nothing(module: str) -> FileModel | None:
     """The lookup of a file that stands alone."""
     return None
+
+
+def _assigned_attributes(tree: TreeIndex) -> dict[str, list[tuple[str, ast.expr, Block]]]:
+    """Every ``name.attribute = value`` of the tree, by name."""
+    known: dict[str, list[tuple[str, ast.expr, Block]]] | None
+    known = tree.facts.get("assigned attributes")  # type: ignore[assignment]
+    if known is None:
+        known = {}
+        for statement, block in tree.block_of.items():
+            if isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                        known.setdefault(target.value.id, []).append((target.attr, statement.value, block))
+        tree.facts["assigned attributes"] = known
+    return known
 
 
 _COLLECTED = ("callees", "calls", "checkpoints", "checkpoint_effects", "policy_uses", "custom_policies")
@@ -144,8 +160,7 @@ class FileModel:
     @cached_property
     def concerns_jax(self) -> bool:
         """Whether the text mentions JAX or a library around it at all."""
-        text = self.source.text
-        return any(marker in text for marker in self.db.markers)
+        return self.source.contains_any(self.db.markers)
 
     # -- other files ------------------------------------------------------------------------------------------
 
@@ -271,16 +286,9 @@ class FileModel:
                 if function is None or isinstance(function.node, ast.Lambda) or not function.node.args.args:
                     continue
                 me = function.node.args.args[0].arg
-                for statement, block in function.block.tree.block_of.items():
-                    if not isinstance(statement, ast.Assign) or function.body_block not in tuple(block.enclosing()):
-                        continue
-                    for target in statement.targets:
-                        if (
-                            isinstance(target, ast.Attribute)
-                            and isinstance(target.value, ast.Name)
-                            and target.value.id == me
-                        ):
-                            found.setdefault(target.attr, []).append((statement.value, self.scope_of(block), block))
+                for target, value, block in _assigned_attributes(function.block.tree).get(me, ()):
+                    if function.body_block in block.enclosing():
+                        found.setdefault(target, []).append((value, self.scope_of(block), block))
         self._self_attributes[id(scope)] = found
         return found
 
@@ -402,17 +410,9 @@ class FileModel:
         """``(name, attribute)`` of every ``name.attribute = …`` but ``self``: a patched library, say."""
         found: set[tuple[str, str]] = set()
         for tree in self.every_tree:
-            known = tree.facts.get("replaced")
-            if not isinstance(known, set):
-                known = tree.facts["replaced"] = {
-                    (target.value.id, target.attr)
-                    for statement in tree.block_of
-                    if isinstance(statement, ast.Assign)
-                    for target in statement.targets
-                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-                    if target.value.id not in ("self", "cls")
-                }
-            found |= known
+            for name, assigned in _assigned_attributes(tree).items():
+                if name not in ("self", "cls"):
+                    found.update((name, attribute) for attribute, _, _ in assigned)
         return frozenset(found)
 
     @cached_property
@@ -464,7 +464,7 @@ class FileModel:
         if site is None:
             return None
         smallest: tuple[Range, ast.expr] | None = None
-        for node in ast.walk(site.node):
+        for node in walk(site.node):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 area = self.range_of(node)
                 if area is None or not area.contains(position):

@@ -36,6 +36,8 @@ def telling(model: FileModel, target: Def, frame: Frame) -> Frame:
 
     A body read without any is read once for all its calls.
     """
+    if not frame:
+        return frame
     visible = set()
     scope: Scope | None = target.function.inner
     while scope is not None:
@@ -64,6 +66,8 @@ def _tells(model: FileModel, value: Value) -> bool:
 
 def identity(frame: Frame) -> object:
     """Equal for frames that give the same."""
+    if not frame:
+        return ()
     return tuple(sorted((key, _identity(value)) for key, value in frame.items()))
 
 

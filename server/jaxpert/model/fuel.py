@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,8 +12,8 @@ MOST_STEPS = 500
 """Expressions evaluated for one question."""
 
 
-class Fuel(threading.local):
-    """What the running question has used.
+class Fuel:
+    """What the running question has used. There is one, for one thread examines code.
 
     Attributes:
         depth: expressions being evaluated inside one another.
@@ -23,10 +22,13 @@ class Fuel(threading.local):
             whole.
     """
 
-    depth = 0
-    steps = 0
-    cuts = 0
-    most_steps = MOST_STEPS
+    __slots__ = ("cuts", "depth", "most_steps", "steps")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.steps = 0
+        self.cuts = 0
+        self.most_steps = MOST_STEPS
 
     def is_empty(self) -> bool:
         """Whether the next expression must be left unknown."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from jaxpert.model.values import Literal, Sequence, Symbol
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import BindingKind, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _version_of(model: FileModel, node: ast.expr, scope: Scope, block: Block) ->
 
 
 def _mentions_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (
             part.attr if isinstance(part, ast.Attribute) else part.id
         ):
@@ -325,11 +326,11 @@ def _made_from(statement: ast.AST, others: list[ast.stmt]) -> set[str]:
 def _binds(statement: ast.AST) -> set[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {statement.name}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {node.id for node in walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _loads(statement: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {node.id for node in walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _expecting(block: Block, exceptions: set[str]) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
 _WRITTEN = re.compile(r"\d\)?\s*(?:\*\*|<<)\s*\(?\d|0[xX][0-9a-fA-F_]{8}|0[bB][01_]{32}|0[oO][0-7_]{11}|\d[\d_]{8}\d")
-"""A text without this holds no such integer."""
+"""A line without this holds no such integer."""
 
 _LIMIT = 1 << 31
 _MOST_PARENTS = 4
@@ -40,8 +40,6 @@ class LargeInteger:
 
 def large_integers(model: FileModel) -> Iterator[LargeInteger]:
     """Every use, in this file, of an integer below -2**31 or above 2**31 - 1."""
-    if not model.trees or not _WRITTEN.search(model.source.text):
-        return
     names = {name for tree in model.every_tree for name in _named(tree)}
     for tree in model.trees:
         kept = tree.facts.get("large integers")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import CallSite, TreeIndex
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _looped(model: FileModel, target: Def) -> tuple[ast.AST, str] | None:
         return None
     tree = target.function.block.tree
     sites = {id(site.node): site for site in tree.calls}
-    for node in ast.walk(target.function.node):
+    for node in walk(target.function.node):
         if isinstance(node, _LOOPS):
             name = _called(model, node, sites)
             if name or _multiplies(model, node, sites):
@@ -57,7 +58,7 @@ def _looped(model: FileModel, target: Def) -> tuple[ast.AST, str] | None:
 
 
 def _called(model: FileModel, loop: ast.AST, sites: dict[int, CallSite]) -> str:
-    for node in ast.walk(loop):
+    for node in walk(loop):
         site = sites.get(id(node))
         value = model.evaluate(site.node.func, site.scope, site.block) if site is not None else None
         if isinstance(value, Def):
@@ -67,8 +68,8 @@ def _called(model: FileModel, loop: ast.AST, sites: dict[int, CallSite]) -> str:
 
 def _multiplies(model: FileModel, loop: ast.AST, sites: dict[int, CallSite]) -> bool:
     """Whether the loop computes a product of matrices, as layers do."""
-    for node in ast.walk(loop):
-        if isinstance(node, ast.MatMult):
+    for node in walk(loop):
+        if isinstance(getattr(node, "op", None), ast.MatMult):
             return True
         site = sites.get(id(node))
         value = model.evaluate(site.node.func, site.scope, site.block) if site is not None else None
@@ -88,7 +89,7 @@ def _is_known(model: FileModel, target: Def, seen: set[int], depth: int = 0) -> 
     decorators = _decorators(node)
     if depth > _DEEPEST or (depth and decorators):
         return False
-    inside = {id(one) for one in ast.walk(node)} - {id(one) for each in decorators for one in ast.walk(each)}
+    inside = {id(one) for one in walk(node)} - {id(one) for each in decorators for one in walk(each)}
     for function in tree.functions.values():
         if id(function.node) in inside and function.node is not node and _decorators(function.node):
             return False

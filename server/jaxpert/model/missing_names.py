@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from jaxpert.jaxdb.load import switch_exists
+from jaxpert.model.aliases import last_word
+from jaxpert.model.expressions import compounds
 from jaxpert.model.values import Symbol
-from jaxpert.syntax.scopes import Block, Site, TreeIndex
+from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -71,8 +73,7 @@ class MissingName:
 
 def missing_names(model: FileModel) -> Iterator[MissingName]:
     """All of them in the file."""
-    text = model.source.text
-    if any(word in text for word in _WORDS):
+    if model.source.contains_any(_WORDS):
         modules = _aliases(model)
         yield from model.from_each_tree("missing names", lambda m, t: list(_in_tree(m, t, modules)))
 
@@ -93,8 +94,11 @@ def _in_tree(model: FileModel, tree: TreeIndex, modules: set[str]) -> Iterator[M
             yield from _imported_from(model, statement, block)
         elif isinstance(statement, ast.Import):
             yield from _imported(model, statement, block)
-        elif looks:
-            yield from _attributes(model, statement, block, modules)
+    for expression in compounds(tree, ast.Attribute) if looks else ():
+        node = expression.node
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if last_word(node.value) in modules or (node.attr in _HOMES and isinstance(node.value, ast.Name)):
+                yield from _attribute(model, node, expression.scope, expression.block)
     for call in tree.calls:
         if isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "update" and call.node.args:
             yield from _option(model, call)
@@ -136,27 +140,15 @@ def _imported(model: FileModel, statement: ast.Import, block: Block) -> Iterator
             yield MissingName(alias, site, alias.name, name, owner, is_module=True)
 
 
-def _attributes(model: FileModel, statement: ast.stmt, block: Block, modules: set[str]) -> Iterator[MissingName]:
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        for node in ast.iter_child_nodes(waiting.pop()):
-            if isinstance(node, ast.stmt):
-                continue
-            waiting.append(node)
-            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
-                continue
-            base = node.value
-            of_submodule = getattr(base, "attr", getattr(base, "id", "")) in modules
-            if not of_submodule and not (node.attr in _HOMES and isinstance(base, ast.Name)):
-                continue
-            scope = model.scope_of(block)
-            options = list(model.evaluate(base, scope, block).options())
-            paths = {option.path for option in options if isinstance(option, Symbol)}
-            if len(options) != 1 or paths - {"jax", _SUBMODULE, "jax.lax", "jax.numpy"} or not paths:
-                continue
-            path = paths.pop()
-            if model.db.exists(f"{path}.{node.attr}") is False and not _is_patched(model, base, node.attr):
-                yield MissingName(node, Site(statement, scope, block), path, node.attr, _home(model, path, node.attr))
+def _attribute(model: FileModel, node: ast.Attribute, scope: Scope, block: Block) -> Iterator[MissingName]:
+    base = node.value
+    options = list(model.evaluate(base, scope, block).options())
+    paths = {option.path for option in options if isinstance(option, Symbol)}
+    if len(options) != 1 or paths - {"jax", _SUBMODULE, "jax.lax", "jax.numpy"} or not paths:
+        return
+    path = paths.pop()
+    if model.db.exists(f"{path}.{node.attr}") is False and not _is_patched(model, base, node.attr):
+        yield MissingName(node, Site(node, scope, block), path, node.attr, _home(model, path, node.attr))
 
 
 def _is_patched(model: FileModel, base: ast.expr, name: str) -> bool:

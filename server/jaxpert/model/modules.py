@@ -106,7 +106,7 @@ def module_uses(model: FileModel, target: Def) -> Iterator[ModuleUse]:
     """Calls in the body of ``target`` itself that make parameters on the first run, in a module of Linen or Haiku."""
     owner = target.model or model
     inner = target.function.inner
-    if "flax" not in owner.source.text and "haiku" not in owner.source.text:
+    if not owner.source.contains_any(("flax", "haiku")):
         return
     for site in target.function.block.tree.calls:
         if not _is_directly_in(site, inner):

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import last_word, words_for
 from jaxpert.model.calls import Argument, bind, call_at
-from jaxpert.model.expressions import expressions
+from jaxpert.model.expressions import compounds
 from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
 from jaxpert.text.lines import Range, slice_lines
 
@@ -225,7 +226,7 @@ def _names_in(model: FileModel, tree: TreeIndex) -> list[_Written]:
 
 def _mentions(node: ast.expr, words: frozenset[str]) -> bool:
     """Whether one of ``words`` stands in an expression, as a name, an attribute or a string."""
-    parts = (part for part in ast.walk(node) if isinstance(part, ast.expr))
+    parts = (part for part in walk(node) if isinstance(part, ast.expr))
     return any((part.value if isinstance(part, ast.Constant) else last_word(part)) in words for part in parts)
 
 
@@ -318,8 +319,8 @@ def compared_names(model: FileModel, tree: TreeIndex) -> list[_Written]:
     if not shaped or "name" not in tree.mentions():
         return []
     found: list[_Written] = []
-    for one in expressions(tree):
-        inside = one.scope.function() if isinstance(one.node, ast.Compare) else None
+    for one in compounds(tree, ast.Compare):
+        inside = one.scope.function()
         if inside not in shaped or not isinstance(one.node, ast.Compare):
             continue
         params, policy = shaped[inside]

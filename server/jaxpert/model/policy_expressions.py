@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import trees_about
-from jaxpert.model.expressions import expressions
+from jaxpert.model.expressions import compounds
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex, scope_of
 
@@ -145,8 +145,8 @@ def _followed(model: FileModel, node: ast.expr, site: Site, hops: int = 0) -> Co
 
 def _combinations_in(model: FileModel, tree: TreeIndex) -> Iterator[Combination]:
     inside: set[int] = set()
-    for node, _, scope, block in expressions(tree):
-        if not isinstance(node, (ast.BoolOp, ast.BinOp)) or id(node) in inside or model.is_dead(block):
+    for node, _, scope, block in compounds(tree, ast.BoolOp, ast.BinOp):
+        if id(node) in inside or model.is_dead(block):
             continue
         found = _combination(model, node, scope, block, of_users=False)
         if found is not None:
@@ -218,29 +218,29 @@ def _tested(tree: TreeIndex) -> Iterator[tuple[ast.expr, str, ast.expr, Site]]:
         if isinstance(statement, (ast.If, ast.While, ast.Assert)):
             how = {ast.If: "if", ast.While: "while", ast.Assert: "assert"}[statement.__class__]
             yield from _conditions(statement.test, how, Site(statement, scope_of(block), block))
-    for node, _, scope, block in expressions(tree):
-        site = Site(node, scope, block)
+    for node, _, scope, block in compounds(tree, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.BinOp, ast.Compare):
         if isinstance(node, ast.BoolOp):
             how = operator_of(node)
             for operand in node.values[:-1]:
-                yield operand, how, node, site
+                yield operand, how, node, Site(node, scope, block)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield from _conditions(node.operand, "not", site, node)
+            yield from _conditions(node.operand, "not", Site(node, scope, block), node)
         elif isinstance(node, ast.IfExp):
-            yield from _conditions(node.test, "if", site)
+            yield from _conditions(node.test, "if", Site(node, scope, block))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.BitXor)):
             for operand in (node.left, node.right):
-                yield operand, operator_of(node), node, site
+                yield operand, operator_of(node), node, Site(node, scope, block)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             other = node.comparators[0]
             if isinstance(other, ast.Constant) and isinstance(other.value, bool):
-                yield node.left, "==", node, site
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
-            name, given = node.func.id, node.args[0]
-            if name not in ("bool", "any", "all") or scope.lookup(name) is not None:
-                continue
+                yield node.left, "==", node, Site(node, scope, block)
+    for call in tree.calls:
+        node, scope, block = call.node, call.scope, call.block
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in ("bool", "any", "all") and len(node.args) == 1 and scope.lookup(name) is None:
+            given = node.args[0]
             for element in [given] if name == "bool" else given.elts if isinstance(given, _DISPLAYS) else []:
-                yield element, name, node, site
+                yield element, name, node, Site(node, scope, block)
 
 
 def _conditions(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.model.policies import CustomPolicy
 from jaxpert.model.primitive_tests import asked, is_primitive, is_primitive_name
 from jaxpert.model.values import Frame, Sequence, Symbol, Table, Value, string
+from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class _Tests:
                 yield from self._compared(node, left, operator, right)
         elif isinstance(node, ast.Match) and is_primitive_name(value(node.subject)):
             for case in node.cases:
-                for pattern in ast.walk(case.pattern):
+                for pattern in walk(case.pattern):
                     if isinstance(pattern, ast.MatchValue):
                         yield from self._texts(pattern.value, pattern)
         elif isinstance(node, ast.Subscript) and is_primitive_name(value(node.slice)):
@@ -181,7 +182,7 @@ def certain_reads(policy: CustomPolicy) -> list[CertainRead]:
             _reads(statement.test, statement, params.arg, found)
         elif isinstance(statement, ast.Match):
             _reads(statement.subject, statement, params.arg, found)
-        if any(isinstance(part, _LEAVES) for part in ast.walk(statement)) or isinstance(statement, (ast.Try, ast.With)):
+        if any(isinstance(part, _LEAVES) for part in walk(statement)) or isinstance(statement, (ast.Try, ast.With)):
             break
     return found
 
@@ -199,7 +200,7 @@ def _reads(node: ast.expr, around: ast.AST, params: str, found: list[CertainRead
         _reads(node.left, node, params, found)
         _reads(node.comparators[0], node, params, found)
     elif not isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, ast.expr):
                 _reads(child, node, params, found)
             elif isinstance(child, ast.keyword):

@@ -141,7 +141,7 @@ def forward_rules(model: FileModel, primal: Def) -> Iterator[Def]:
 
 def refs_of_forward_rules(model: FileModel) -> Iterator[tuple[Def, ast.expr]]:
     """Refs that forward rules return though they did not get them."""
-    if "defvjp" not in model.source.text:
+    if not model.source.contains("defvjp"):
         return
     for tree in model.trees:
         for _, forward in model.tree_fact(tree, "defvjp", lambda t: list(_defvjp(model, t))):

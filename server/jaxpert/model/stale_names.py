@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.wrapped_calls import WrappedCall, wrapped_calls
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, scope_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def stale_names(model: FileModel, checkpoint: Checkpoint) -> Iterator[StaleName]
     key = f"free names of {id(function)}"
     reads = model.tree_fact(function.block.tree, key, lambda _: _free(function))
     free = {name: read for name, read in reads.items() if _changes(function, name)}
-    if not free or "clear_caches" in model.source.text:
+    if not free or model.source.contains("clear_caches"):
         return
     calls = sorted(wrapped_calls(model, checkpoint), key=lambda call: _place(call.site.statement, call.site.block))
     calls = [call for call in calls if not call.is_partial and not model.is_dead(call.site.block)]
@@ -60,12 +61,12 @@ def stale_names(model: FileModel, checkpoint: Checkpoint) -> Iterator[StaleName]
 def _free(function: Function) -> dict[str, ast.Name]:
     """Where the function first reads each name of outside."""
     found: dict[str, ast.Name] = {}
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in found:
             found[node.id] = node
     arguments = function.node.args
     before = [*arguments.defaults, *arguments.kw_defaults, *getattr(function.node, "decorator_list", ())]
-    not_inside = {id(part) for one in before if one is not None for part in ast.walk(one)}
+    not_inside = {id(part) for one in before if one is not None for part in walk(one)}
     return {
         name: node
         for name, node in found.items()
@@ -98,7 +99,7 @@ def _stale(function: Function, name: str, read: ast.Name, calls: list[WrappedCal
             if loop in tuple(function.block.enclosing()):
                 break  # the function is made anew in each turn
             for binding in bindings:
-                turns = binding.kind is BindingKind.LOOP and binding.node in ast.walk(loop.owner.target)  # type: ignore[union-attr]
+                turns = binding.kind is BindingKind.LOOP and binding.node in walk(loop.owner.target)  # type: ignore[union-attr]
                 inside = binding.kind in _CHANGING and binding.block is loop
                 if (turns or inside) and not _from_loop(call, loop):
                     yield StaleName(read, binding, call, True)
@@ -114,7 +115,7 @@ def _stale(function: Function, name: str, read: ast.Name, calls: list[WrappedCal
                 for binding in some
                 if _suite(binding.block) == suite and start < _place(binding.node, binding.block) < end
             ]
-            used = {n.id for n in ast.walk(later.site.node) if isinstance(n, ast.Name)}
+            used = {n.id for n in walk(later.site.node) if isinstance(n, ast.Name)}
             changed = [b for b in between if b.name == name and b.kind in _CHANGING]
             if changed and not any(b.name in used for b in between):
                 yield StaleName(read, changed[0], later, False)
@@ -130,9 +131,9 @@ def _loops(block: Block) -> Iterator[Block]:
 
 def _from_loop(call: WrappedCall, loop: Block) -> bool:
     """Whether the loop itself gives the call an argument, whose shape may differ from turn to turn."""
-    given = {n.id for n in ast.walk(loop.owner.target) if isinstance(n, ast.Name)}  # type: ignore[union-attr]
+    given = {n.id for n in walk(loop.owner.target) if isinstance(n, ast.Name)}  # type: ignore[union-attr]
     arguments = (*call.site.node.args, *(keyword.value for keyword in call.site.node.keywords))
-    return any(isinstance(n, ast.Name) and n.id in given for argument in arguments for n in ast.walk(argument))
+    return any(isinstance(n, ast.Name) and n.id in given for argument in arguments for n in walk(argument))
 
 
 def _same_call(one: WrappedCall, other: WrappedCall) -> bool:

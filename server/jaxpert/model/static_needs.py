@@ -14,6 +14,7 @@ from jaxpert.model.transformed_calls import applications, static_parameters
 from jaxpert.model.transforms import Checkpoint, Parameters, parameters
 from jaxpert.model.values import ClassValue, Def, Literal, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import Passed, passed, wrapped_calls
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Function
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _cannot_be_traced(value: Value) -> bool:
 
 def _called(function: Function) -> Iterator[str]:
     """Names that the body calls as functions, and its own parameters with them."""
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jaxpert.model.expressions import compounds
 from jaxpert.model.values import Symbol
 from jaxpert.syntax.scopes import Site, TreeIndex
 
@@ -38,36 +39,23 @@ class SubmoduleUse:
 
 def unimported_uses(model: FileModel) -> list[SubmoduleUse]:
     """Every use of the submodule through ``jax`` that nothing has imported."""
-    text = model.source.text
-    if f".{SUBMODULE}" not in text or f'"{SUBMODULE}"' in text or f"'{SUBMODULE}'" in text:
+    if not model.source.contains(f".{SUBMODULE}") or model.source.contains_any((f'"{SUBMODULE}"', f"'{SUBMODULE}'")):
         return []
     uses = [use for tree in model.trees for use in model.tree_fact(tree, SUBMODULE, lambda t: list(_uses(model, t)))]
     return [] if not uses or _may_be_imported(model, set()) else uses
 
 
 def _uses(model: FileModel, tree: TreeIndex) -> Iterator[SubmoduleUse]:
-    for statement, block in tree.block_of.items():
-        outer: dict[ast.expr, ast.Attribute] = {}
-        for node in _own_nodes(statement):
-            if isinstance(node, ast.Attribute):
-                outer[node.value] = node
-                if node.attr == SUBMODULE and isinstance(node.value, ast.Name):
-                    scope = model.scope_of(block)
-                    options = model.evaluate(node.value, scope, block).options()
-                    if any(isinstance(option, Symbol) and option.path == "jax" for option in options):
-                        yield SubmoduleUse(node, outer.get(node), Site(statement, scope, block))
-
-
-def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement, from the outside in, without the statements in it."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        for child in ast.iter_child_nodes(waiting.pop()):
-            if isinstance(child, ast.stmt):
-                continue
-            if not isinstance(child, (ast.ExceptHandler, ast.match_case)):
-                yield child
-            waiting.append(child)
+    if f".{SUBMODULE}" not in tree.mentions():
+        return
+    members: dict[ast.expr, ast.Attribute] = {}
+    for node, _, scope, block in compounds(tree, ast.Attribute):  # from the outside in
+        if isinstance(node, ast.Attribute):
+            members[node.value] = node
+            if node.attr == SUBMODULE and isinstance(node.value, ast.Name):
+                options = model.evaluate(node.value, scope, block).options()
+                if any(isinstance(option, Symbol) and option.path == "jax" for option in options):
+                    yield SubmoduleUse(node, members.get(node), Site(node, scope, block))
 
 
 def _may_be_imported(model: FileModel, seen: set[str]) -> bool:
@@ -104,4 +92,4 @@ def _brings_it(model: FileModel, name: str, seen: set[str], may_be_no_module: bo
     other = model.lookup(name)
     if other is None:
         return not may_be_no_module
-    return (other is not model and SUBMODULE in other.source.text) or _may_be_imported(other, seen)
+    return (other is not model and other.source.contains(SUBMODULE)) or _may_be_imported(other, seen)

@@ -21,6 +21,7 @@ from jaxpert.model.transforms import (
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
 from jaxpert.model.wrapped_calls import Passing, handed_over, passed, wrapped_calls
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
@@ -290,14 +291,14 @@ def _questions(target: Def) -> tuple[frozenset[str], frozenset[str]]:
     """Names that the function looks at with ``isinstance`` or a predicate, and those that it compares with None."""
     looked_at: set[str] = set()
     asked_for_none: set[str] = set()
-    for node in ast.walk(target.function.node):
+    for node in walk(target.function.node):
         if isinstance(node, ast.Call) and _looks(node):
             looked_at.update(argument.id for argument in node.args if isinstance(argument, ast.Name))
         elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
             if any(isinstance(right, ast.Constant) and right.value is None for right in node.comparators):
                 asked_for_none.add(node.left.id)
         for test in _tests(node):
-            for call in ast.walk(test):
+            for call in walk(test):
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id not in _HARMLESS:
                     looked_at.update(argument.id for argument in call.args if isinstance(argument, ast.Name))
     return frozenset(looked_at), frozenset(asked_for_none)

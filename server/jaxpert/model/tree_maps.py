@@ -19,6 +19,7 @@ from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.structures import Dict, Leaf, List, Mismatch, MismatchKind, NoneNode, Structure, Tuple, mismatches
 from jaxpert.model.values import Def, Literal, Partial, Symbol, Value
+from jaxpert.syntax.children import children, walk
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -205,7 +206,7 @@ def parameter_names(function: Def) -> list[str]:
 
 def _use_in(function: Def, name: str, not_none: str, depth: int) -> Shown:
     node = function.function.node
-    mentions = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id == name]
+    mentions = [inner for inner in walk(node) if isinstance(inner, ast.Name) and inner.id == name]
     if not mentions:
         return Use.IGNORED, None
     if any(not isinstance(inner.ctx, ast.Load) for inner in mentions) or _is_tested(node, name):
@@ -227,7 +228,7 @@ def _use_in(function: Def, name: str, not_none: str, depth: int) -> Shown:
 
 def _is_tested(function: ast.AST, name: str) -> bool:
     """Whether any condition mentions ``name``."""
-    for node in ast.walk(function):
+    for node in walk(function):
         tests: list[ast.AST] = []
         if isinstance(node, (ast.IfExp, ast.If, ast.While, ast.Assert)):
             tests = [node.test]
@@ -237,7 +238,7 @@ def _is_tested(function: ast.AST, name: str) -> bool:
             return True
         elif isinstance(node, ast.comprehension):
             tests = list(node.ifs)
-        if any(isinstance(inner, ast.Name) and inner.id == name for test in tests for inner in ast.walk(test)):
+        if any(isinstance(inner, ast.Name) and inner.id == name for test in tests for inner in walk(test)):
             return True
     return False
 
@@ -247,7 +248,7 @@ def _always_evaluated(node: ast.AST, not_none: str) -> Iterator[ast.AST]:
     yield node
     if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         return
-    inner: list[ast.AST] = list(ast.iter_child_nodes(node))
+    inner: list[ast.AST] = list(children(node))
     if isinstance(node, ast.IfExp):
         is_none = is_none_test(node.test, not_none)
         inner = [node.test] if is_none is None else [node.orelse if is_none else node.body]
@@ -296,8 +297,8 @@ def _is_deep(function: ast.AST, name: str) -> bool:
     """Whether the variable stands where more than its value is needed: in a call, a loop or an inner function."""
     return any(
         isinstance(inner, ast.Name) and inner.id == name
-        for node in ast.walk(function)
+        for node in walk(function)
         if node is not function
         and isinstance(node, (ast.Call, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
-        for inner in ast.walk(node)
+        for inner in walk(node)
     )

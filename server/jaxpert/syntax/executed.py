@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from jaxpert.syntax.children import children
 from jaxpert.syntax.scopes import Block, Function, Scope, Site, TreeIndex
 
 Truth = Callable[[ast.expr, Scope, Block], "bool | None"]
@@ -56,7 +57,7 @@ class _Parts:
         elif isinstance(node, ast.ClassDef):
             yield from self.all(node.body, self.tree.classes.get(node, scope), block)
         else:
-            yield from self.all(ast.iter_child_nodes(node), scope, block)
+            yield from self.all(children(node), scope, block)
 
     def all(self, nodes: ast.AST | Iterable[ast.AST], scope: Scope, block: Block) -> Iterator[Site]:
         for node in (nodes,) if isinstance(nodes, ast.AST) else nodes:

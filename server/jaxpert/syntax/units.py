@@ -14,9 +14,10 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxpert.syntax.changes import changes
+from jaxpert.syntax.children import FIELDS
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
 from jaxpert.text.edits import Edit, apply_edits
@@ -63,6 +64,7 @@ class SourceFile:
     def __init__(self, text: str) -> None:
         self.lines = split_lines(text)
         self._text: str | None = text
+        self._contained: dict[str, bool] = {}
         self.units: list[Unit] = []
         self.module = Scope("module", None, None, None)
         self.problem: SyntaxProblem | None = None
@@ -79,6 +81,17 @@ class SourceFile:
         if self._text is None:
             self._text = "".join(self.lines)
         return self._text
+
+    def contains(self, word: str) -> bool:
+        """Whether ``word``, which is of one line, stands anywhere in the text; remembered from edit to edit."""
+        known = self._contained.get(word)
+        if known is None:
+            known = self._contained[word] = word in self.text
+        return known
+
+    def contains_any(self, words: Iterable[str]) -> bool:
+        """Whether one of ``words`` stands in the text."""
+        return any(map(self.contains, words))
 
     @property
     def is_current(self) -> bool:
@@ -278,12 +291,14 @@ class SourceFile:
         self._next_virtual = base + (end - first) + 2
         shift = base - 1 - wrapped
         waiting: list[ast.AST] = [tree]
-        while waiting:  # by hand: this is a good part of each keystroke, and ast.walk takes three times as long
-            fields = waiting.pop().__dict__
+        while waiting:  # by hand: this is a good part of each keystroke
+            node = waiting.pop()
+            fields = node.__dict__
             if "lineno" in fields:
                 fields["lineno"] += shift
                 fields["end_lineno"] += shift
-            for value in fields.values():
+            for name in FIELDS[node.__class__]:
+                value = fields.get(name)
                 if value.__class__ is list:
                     waiting += [item for item in value if isinstance(item, ast.AST)]
                 elif isinstance(value, ast.AST):
@@ -440,6 +455,12 @@ class SourceFile:
         low = self._unit_number(first)
         high = self._unit_number(end - 1)
         grown = len(new) - (end - first)
+        gone, come = "".join(self.lines[first:end]), "".join(new)
+        for word, known in list(self._contained.items()):
+            if known and word in gone:
+                del self._contained[word]
+            elif not known and word in come:
+                self._contained[word] = True
         self.lines[first:end] = new
         self._text = None
         for unit in self.units[high + 1 :]:

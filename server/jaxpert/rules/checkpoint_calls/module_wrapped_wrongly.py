@@ -179,7 +179,7 @@ def _with_modules_inside(model: FileModel, checkpoint: Checkpoint, target: Def) 
 
 def _traced_modules(model: FileModel, checkpoint: Checkpoint) -> Iterator[_Fault]:
     """Equinox modules with functions in them, given to a function that traces all its arguments."""
-    if "equinox" not in model.source.text:
+    if not model.source.contains("equinox"):
         return
     known = parameters(model, checkpoint)
     static = static_names(model, checkpoint, known) if known is not None else None

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 from jaxpert.fixing import verbs
 from jaxpert.model.aliases import last_word, standing_for, trees_about
-from jaxpert.model.expressions import expressions
+from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.values import Literal, Symbol, Value, string
@@ -119,38 +119,42 @@ def _unknown(model: FileModel) -> Iterator[_Unknown]:
 
 def _asked_for(model: FileModel) -> frozenset[str]:
     """Names that the file asks for with ``hasattr`` before it uses them."""
-    found: set[str] = set()
-    for tree in model.every_tree:
-        for site in tree.calls:
-            if isinstance(site.node.func, ast.Name) and site.node.func.id == "hasattr" and len(site.node.args) == 2:
-                text = string(model.evaluate(site.node.args[1], site.scope, site.block))
-                found |= {text} if text else set()
-    return frozenset(found)
+    if not model.source.contains("hasattr"):
+        return frozenset()
+    values = (
+        model.evaluate(site.node.args[1], site.scope, site.block)
+        for tree in model.every_tree
+        if "hasattr" in tree.mentions()
+        for site in tree.calls
+        if isinstance(site.node.func, ast.Name) and site.node.func.id == "hasattr" and len(site.node.args) == 2
+    )
+    return frozenset(text for value in values if (text := string(value)))
 
 
 def _unknown_in(model: FileModel, tree: TreeIndex) -> Iterator[_Unknown]:
-    for node, _, scope, block in expressions(tree):
-        if not isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-            continue
+    words = standing_for(model, _WORDS)
+    for node, _, scope, block in compounds(tree, ast.Attribute):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and last_word(node.value) in words:
+            if not node.attr.startswith("__") and _is_missing(model, node.value, node.attr, Site(node, scope, block)):
+                yield _Unknown(node.attr, node, None, None, Site(node, scope, block))
+    for call in tree.calls:
+        node, scope, block = call.node, call.scope, call.block
         site = Site(node, scope, block)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            if isinstance(node.value, (ast.Name, ast.Attribute)) and not node.attr.startswith("__"):
-                if _is_missing(model, node.value, node.attr, site):
-                    yield _Unknown(node.attr, node, None, None, site)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
-            if len(node.args) in (2, 3) and site.scope.lookup("getattr") is None and not node.keywords:
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            if len(node.args) in (2, 3) and scope.lookup("getattr") is None and not node.keywords:
                 default = node.args[2] if len(node.args) == 3 else None
                 yield from _named(model, node.args[0], node.args[1], default, site)
-        elif isinstance(node, ast.Subscript) and (space := _dictionary_of(node.value)) is not None:
-            for found in _named(model, space, node.slice, None, site):
-                yield found._replace(by_key=True)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "get":
             if (space := _dictionary_of(node.func.value)) is not None and node.args and not node.keywords:
                 default = node.args[1] if len(node.args) > 1 else None
                 for found in _named(model, space, node.args[0], default, site):
                     if default is None:
                         found = found._replace(default=node, default_value=Literal(None))
                     yield found._replace(by_key=True)
+    for node, _, scope, block in compounds(tree, ast.Subscript):
+        if isinstance(node, ast.Subscript) and (space := _dictionary_of(node.value)) is not None:
+            for found in _named(model, space, node.slice, None, Site(node, scope, block)):
+                yield found._replace(by_key=True)
 
 
 def _dictionary_of(node: ast.expr) -> ast.expr | None:

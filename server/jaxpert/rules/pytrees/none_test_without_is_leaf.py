@@ -45,6 +45,7 @@ from jaxpert.model.tree_maps import TreeMap, differences, is_none_test, paramete
 from jaxpert.model.tree_speech import at, mapped_name
 from jaxpert.model.values import Def
 from jaxpert.rulekit.rule import Example, Finding, Fix, Related, Rule, Safety, Severity, Silent
+from jaxpert.syntax.children import walk
 from jaxpert.text.lines import Range
 
 NAME = "none-test-without-is-leaf"
@@ -101,7 +102,7 @@ def _cases(model: FileModel) -> Iterator[_Case]:
 
 def _useless_test(function: Def, name: str) -> ast.expr | None:
     """The test for None of a case that gives something else than None."""
-    for node in ast.walk(function.function.node):
+    for node in walk(function.function.node):
         if not isinstance(node, (ast.IfExp, ast.If)):
             continue
         is_none = is_none_test(node.test, name)

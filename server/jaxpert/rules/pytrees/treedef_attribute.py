@@ -47,6 +47,7 @@ from jaxpert.model.speech import raises
 from jaxpert.model.treedefs import treedef_at
 from jaxpert.model.values import Symbol
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
+from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import Block, Scope, Site, scope_of
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
@@ -113,10 +114,10 @@ def _is_missing(model: FileModel, name: str) -> bool:
 
 
 def _cases(model: FileModel) -> Iterator[_Case]:
-    text = model.source.text
-    if "jax.extend" in text and "tree_util" in text:
+    contains = model.source.contains
+    if contains("jax.extend") and contains("tree_util"):
         yield from _imports(model)
-    wanted = {name for name in (*_CURES, *_NUMBERS) if f".{name}" in text}
+    wanted = {name for name in (*_CURES, *_NUMBERS) if contains(f".{name}")}
     if not wanted:
         return
     for tree in model.trees:
@@ -141,7 +142,7 @@ def _cases(model: FileModel) -> Iterator[_Case]:
 def _asks_first(block: Block, name: str) -> bool:
     """Whether a condition around asks whether the name is there."""
     tests = (around.owner.test for around in block.enclosing() if isinstance(around.owner, ast.If))
-    return any(isinstance(node, ast.Constant) and node.value == name for test in tests for node in ast.walk(test))
+    return any(isinstance(node, ast.Constant) and node.value == name for test in tests for node in walk(test))
 
 
 def _attributes(statement: ast.stmt) -> Iterator[tuple[ast.Attribute, bool]]:
@@ -154,7 +155,7 @@ def _attributes(statement: ast.stmt) -> Iterator[tuple[ast.Attribute, bool]]:
             called.add(id(node.func))
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield node, id(node) in called
-        stack.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.stmt, ast.Lambda)))
+        stack.extend(child for child in children(node) if not isinstance(child, (ast.stmt, ast.Lambda)))
 
 
 def _is_treedef(model: FileModel, node: ast.Attribute, scope: Scope, block: Block) -> bool:

@@ -88,7 +88,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 
 def _cases(model: FileModel) -> Iterator[_Case]:
-    if not any(word in model.source.text for word in ("compose", "treedef_tuple")):
+    if not model.source.contains_any(("compose", "treedef_tuple")):
         return
     for method in method_calls(model, frozenset({"compose"})):
         given = method.argument(0)

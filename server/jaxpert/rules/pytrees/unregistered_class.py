@@ -110,7 +110,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _built_treedefs(model: FileModel) -> Iterator[tuple[ast.expr, ClassValue]]:
     """Classes given to the constructor of treedefs, which the target version has under one name or the other."""
-    if _CONSTRUCTOR not in model.source.text:
+    if not model.source.contains(_CONSTRUCTOR):
         return
     name = _CONSTRUCTOR if model.target.version >= _RENAMED else f"make_{_CONSTRUCTOR}"
     for tree in model.trees:

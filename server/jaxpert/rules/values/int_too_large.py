@@ -84,7 +84,7 @@ class _Fault:
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Large integers by where they are used."""
-    doubtful = "x64" in model.source.text and not model.target.x64
+    doubtful = model.source.contains("x64") and not model.target.x64
     for use in large_integers(model):
         if model.is_dead(use.block) or (doubtful and -_C_LONG <= use.value < _C_LONG):
             continue

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.aliases import mentioned
 from jaxpert.model.arrays import Arrays
-from jaxpert.model.expressions import expressions
+from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.tracing import gives_array
@@ -119,7 +119,7 @@ def _places(model: FileModel) -> Iterator[tuple[ast.expr, str]]:
             for one in given:
                 if not isinstance(one, ast.Starred) and _is_masked(model, one, site.scope, site.block):
                     yield one, model.text_of(site.node.func) if drops else ""
-        for found in expressions(tree):
+        for found in compounds(tree, ast.BinOp):
             node = found.node
             if isinstance(node, ast.BinOp) and not model.is_dead(found.block):
                 for one, other in ((node.left, node.right), (node.right, node.left)):
