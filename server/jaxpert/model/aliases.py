@@ -66,8 +66,11 @@ def _about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
     waiting, found = model.every_tree, list[TreeIndex]()
     while names:
         both = names | {f".{name}" for name in names}
-        new = [tree for tree in waiting if not tree.mentions().isdisjoint(both)]
-        waiting = [tree for tree in waiting if tree.mentions().isdisjoint(both)]
+        new: list[TreeIndex] = []
+        rest: list[TreeIndex] = []
+        for tree in waiting:
+            (rest if tree.mentions().isdisjoint(both) else new).append(tree)
+        waiting = rest
         found += new
         names = frozenset(name for tree in new for name in _bound_in(tree))
     return found

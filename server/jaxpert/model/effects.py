@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.body_effects import Made, means_ref, read_body, ref_creation
@@ -112,16 +112,47 @@ def _effects(model: FileModel, target: Def, refs: Frame) -> tuple[Effect, ...]:
     """The effects of ``target`` and of all that it runs, remembered in its tree."""
     owner = target.model or model
     frame = telling(owner, target, {**_annotated_refs(owner, target), **target.frame, **refs})
-    return remembered(owner, target, "effects", frame, lambda: _follow(owner, target, frame))
+    return _run(owner, target, frame).effects
 
 
-def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a function does; the scopes of all functions that ran, by identity, and whether all of them were read."""
+
+    effects: tuple[Effect, ...]
+    ran: frozenset[int]
+    is_whole: bool
+
+
+_RUNNING: set[int] = set()
+"""The functions that are being followed, one inside the other."""
+
+
+def _run(model: FileModel, target: Def, frame: Frame) -> _Run:
+    return remembered(model, target, "effects", frame, lambda: _follow(model, target, frame))
+
+
+def _if_without_effects(model: FileModel, target: Def) -> frozenset[int]:
+    """What runs when ``target`` is called, if that has no effects; nothing when it is not known to have none."""
+    function = id(target.function)
+    if function in _RUNNING or len(_RUNNING) > _MOST_STEPS:
+        return frozenset()
+    _RUNNING.add(function)
+    try:
+        run = _run(model, target, {})
+    finally:
+        _RUNNING.discard(function)
+    return frozenset() if run.effects or not run.is_whole else run.ran
+
+
+def _follow(model: FileModel, root: Def, given: Frame) -> _Run:
     """Read bodies breadth first, so that each effect is found by the shortest way."""
     waiting: deque[tuple[Def, Frame, tuple[Step, ...]]] = deque([(root, given, ())])
     seen: dict[object, Frame] = {}
     receivers: dict[int, Made | None] = {id(root.function.inner): None}
     ran: set[int] = set()
     found: list[tuple[Effect, Made | None]] = []
+    is_cut = False
     while waiting and len(seen) < _MOST_FUNCTIONS:
         target, frame, steps = waiting.popleft()
         key = (id(target.function), identity(frame))
@@ -133,9 +164,13 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
         owner = target.model or model
         body = read_body(owner, target, frame)
         found.extend((replace(effect, steps=steps), made) for effect, made in body.effects)
+        is_cut |= len(steps) == _MOST_STEPS and bool(body.followed)
         for each in body.followed if len(steps) < _MOST_STEPS else ():
             receivers.setdefault(id(each.target.function.inner), each.receiver)
             inner = telling(each.target.model or owner, each.target, each.frame)
+            if not inner and (silent := _if_without_effects(each.target.model or owner, each.target)):
+                ran |= silent
+                continue
             step = Step(each.node, owner, each.site, each.target, each.passes, each.own_derivative)
             waiting.append((each.target, inner, (*steps, step)))
 
@@ -156,7 +191,7 @@ def _follow(model: FileModel, root: Def, given: Frame) -> tuple[Effect, ...]:
             continue
         creation = effect.ref.creation if effect.ref is not None else None
         effects.setdefault((effect.kind, id(effect.node), id(creation.call if creation else None)), effect)
-    return tuple(effects.values())
+    return _Run(tuple(effects.values()), frozenset(ran), is_whole=not waiting and not is_cut)
 
 
 def _settled(ref: Ref, made: Made | None, inside: bool) -> Ref:

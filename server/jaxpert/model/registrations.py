@@ -68,10 +68,11 @@ class Registration:
         return self.path.rpartition(".")[2]
 
 
-def registrations(model: FileModel) -> Iterator[Registration]:
+def registrations(model: FileModel) -> list[Registration]:
     """Every registration in the file."""
-    for tree in model.every_tree:
-        yield from registrations_in(model, tree)
+    return model.remembered(
+        "registrations", lambda: [one for tree in model.every_tree for one in registrations_in(model, tree)]
+    )
 
 
 def registrations_in(model: FileModel, tree: TreeIndex) -> list[Registration]:
