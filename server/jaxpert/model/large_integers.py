@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.expressions import Expression, expressions
 from jaxpert.model.values import Literal
-from jaxpert.syntax.scopes import Block, Scope, TreeIndex
+from jaxpert.syntax.scopes import MOST_IN_32_BITS, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
-_WRITTEN = re.compile(r"\d\)?\s*(?:\*\*|<<)\s*\(?\d|0[xX][0-9a-fA-F_]{8}|0[bB][01_]{32}|0[oO][0-7_]{11}|\d[\d_]{8}\d")
-"""A line without this holds no such integer."""
-
-_LIMIT = 1 << 31
+_LIMIT = MOST_IN_32_BITS + 1
 _MOST_PARENTS = 4
 
 
@@ -40,16 +36,14 @@ class LargeInteger:
 
 def large_integers(model: FileModel) -> Iterator[LargeInteger]:
     """Every use, in this file, of an integer below -2**31 or above 2**31 - 1."""
-    names = {name for tree in model.every_tree for name in _named(tree)}
+    names = {name for tree in model.every_tree if tree.writes_large_integers for name in _named(tree)}
     for tree in model.trees:
         kept = tree.facts.get("large integers")
         candidates = kept if isinstance(kept, list) else None
         if candidates is None:
-            lines = model.source.lines[tree.first_line : tree.first_line + tree.virtual_length]
-            written = any(_WRITTEN.search(line) for line in lines)
-            candidates = tree.facts["large integers"] = _candidates(tree) if written else []
+            candidates = tree.facts["large integers"] = _candidates(tree) if tree.writes_large_integers else []
         yield from _evaluated(model, candidates)
-        if names & tree.mentions():
+        if not names.isdisjoint(tree.mentions()):
             yield from _evaluated(model, [c for c in _names_used(tree, names) if c[0].node.id in names])  # type: ignore[attr-defined]
 
 

@@ -159,6 +159,7 @@ class TreeIndex:
         values: what its expressions can be, by the identity of their nodes.
         alive: false once the tree's text has been parsed again.
         first_line: zero-based document line where the tree's text starts; moves when lines above change.
+        writes_large_integers: whether it writes an int of more than 31 bits, or an operator that may make one.
     """
 
     __slots__ = (
@@ -182,6 +183,7 @@ class TreeIndex:
         "virtual_base",
         "virtual_length",
         "words",
+        "writes_large_integers",
     )
 
     def __init__(self, top: Scope) -> None:
@@ -205,6 +207,7 @@ class TreeIndex:
         self.facts: dict[str, object] = {}
         self.values: dict[int, Any] = {}
         self.words: set[str] | frozenset[str] = set()
+        self.writes_large_integers = False
 
     def mentions(self) -> frozenset[str]:
         """Every name in the tree, and every attribute as ``.name``; identifiers in strings count as both."""
@@ -348,6 +351,8 @@ _INNER: dict[type, tuple[str, ...]] = {
     ast.List: ("elts",),
 }
 """Where the common expressions hold others; operators and contexts hold none."""
+_GROWING = (ast.Pow, ast.LShift)
+MOST_IN_32_BITS = (1 << 31) - 1
 _NAMED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -647,9 +652,12 @@ class _Walk:
                 words.add(node.id)  # type: ignore[attr-defined]
             elif kind is ast.Constant:
                 text = node.value  # type: ignore[attr-defined]
-                if text.__class__ is str and text.isidentifier():
-                    words.add(text)
-                    words.add(f".{text}")
+                if text.__class__ is str:
+                    if text.isidentifier():
+                        words.add(text)
+                        words.add(f".{text}")
+                elif text.__class__ is int and text > MOST_IN_32_BITS:
+                    self.tree.writes_large_integers = True
             elif kind is ast.Attribute:
                 words.add(f".{node.attr}")  # type: ignore[attr-defined]
                 stack.append(node.value)  # type: ignore[attr-defined]
@@ -670,7 +678,10 @@ class _Walk:
                     home = home.parent
                 self.bind(node.target.id, BindingKind.ASSIGN, node, home, block, node.value)  # type: ignore[attr-defined]
             else:
-                if kind is ast.Dict:
+                if kind is ast.BinOp:
+                    if node.op.__class__ in _GROWING and node.left.__class__ is ast.Constant:  # type: ignore[attr-defined]
+                        self.tree.writes_large_integers = True
+                elif kind is ast.Dict:
                     self.tree.dicts.append(Site(node, scope, block))
                 elif kind in (ast.Yield, ast.YieldFrom) and function is not None:
                     function.is_generator = True
