@@ -6,6 +6,19 @@ imported when that command is asked for.
 
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__":
+    # Started by `python -m`, which looks for modules in the current folder first. That is the user's, and may have a
+    # file with the name of a module of ours, or of Python's own.
+    try:
+        _here = os.path.realpath(os.getcwd())  # noqa: PTH109
+    except FileNotFoundError:  # it was removed
+        _here = ""
+    if _here != os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir)):  # noqa: PTH118, PTH120
+        sys.path[:] = [folder for folder in sys.path if folder and os.path.realpath(folder) != _here]
+
 import importlib
 from typing import Any
 
@@ -19,6 +32,7 @@ _COMMANDS = {
     "explain": "jaxpert.cli.explain:explain",
     "rules": "jaxpert.cli.rules:rules",
     "demo": "jaxpert.cli.demo:demo",
+    "editor": "jaxpert.cli.editor:editor",
 }
 
 

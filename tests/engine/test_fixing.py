@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from jaxpert.engine import fixing
-from jaxpert.engine.fixing import FixResult, fix_for, fix_until_quiet
+from jaxpert.engine.fixing import MOST_ROUNDS, FixResult, fix_for, fix_until_quiet
 from jaxpert.rulekit.rule import Finding, Fix, Rule, Safety, Severity
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.edits import Edit
+from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range, range_at
 
 WORDS = "grow|twice|wide|gone|crash|nothing|noop|outside|overlap|backwards|broken|tick|tock"
@@ -177,6 +177,26 @@ def test_what_breaks_the_file_is_refused_and_the_rest_applied() -> None:
     assert len(result.applied) == 2
     assert result.refused == (("broken", "Fix broken"),)
     assert [finding.rule for finding in result.remaining] == ["broken"]
+
+
+@pytest.mark.parametrize("number", [0, 31, 63])
+def test_what_breaks_a_large_file_is_looked_for_by_halves(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["grow"] * 64
+    words[number] = "broken"
+    parsed: list[str] = []
+    monkeypatch.setattr(fixing, "_parses", lambda text, real=fixing._parses: (parsed.append(text), real(text))[1])
+    result = _until_quiet("\n".join(words))
+    assert result.text == "\n".join(words).replace("grow", "grown")
+    assert len(parsed) < 40  # and not one for each fix
+
+
+def test_rounds_are_told() -> None:
+    result = _until_quiet("tick\n")
+    assert len(result.rounds) == MOST_ROUNDS
+    text = "tick\n"
+    for edits in result.rounds:
+        text = apply_edits(text, edits)
+    assert text == result.text == "tick\n"
 
 
 def test_of_fixes_that_only_together_break_the_file_the_first_are_applied() -> None:

@@ -1,13 +1,11 @@
-"""Silencing findings and turning texts into edits."""
+"""Silencing findings, and which kinds of actions are asked for."""
 
 import ast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jaxpert.engine.suppress import apply
-from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, edits_between, ignore_edit, wanted
+from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, ignore_edit, wanted
 from jaxpert.rulekit.rule import Finding, Severity
 from jaxpert.syntax.comments import find_suppressions
 from jaxpert.syntax.units import SourceFile
@@ -63,40 +61,23 @@ IGNORED = {
 def test_ignoring_silences_the_finding_and_changes_no_code(case):
     before, after = IGNORED[case]
     finding = finding_at(before, "BAD")
-    edit = ignore_edit(SourceFile(before), finding)
+    edit = ignore_edit(SourceFile(before), RULE, finding.range.start.line)
     assert edit is not None
     assert apply_edits(before, [edit]) == after
     assert ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
     assert apply([finding], find_suppressions(SourceFile(after)), KNOWN, KNOWN).kept == ()
 
 
-def test_findings_about_suppressions_are_not_ignored():
-    finding = Finding("unused-suppression", Range(Position(0, 0), Position(0, 1)), "m", Severity.WARNING)
-    assert ignore_edit(SourceFile("x\n"), finding) is None
+@pytest.mark.parametrize(("rule", "line"), [("unused-suppression", 0), ("no-such-rule", 0), (RULE, 2), (RULE, -1)])
+def test_what_cannot_be_ignored(rule, line):
+    assert ignore_edit(SourceFile("x\n"), rule, line) is None
 
 
 def test_a_broken_statement_can_be_silenced_too():
     before = "y = f(BAD\nz = 1\n"
-    edit = ignore_edit(SourceFile(before), finding_at(before, "BAD"))
+    edit = ignore_edit(SourceFile(before), RULE, 0)
     assert edit is not None
     assert apply_edits(before, [edit]).startswith("y = f(BAD  # jaxpert: ignore[")
-
-
-@given(*[st.text(st.sampled_from("ab\r\n😀"), max_size=30)] * 2)
-def test_edits_between_two_texts_make_one_of_the_other(before, after):
-    edits = edits_between(before, after)
-    assert apply_edits(before, edits) == after
-    for edit in edits:
-        assert edit.new_text or edit.range.start != edit.range.end
-
-
-def test_edits_are_no_larger_than_what_differs():
-    before = "a = f(1)\nb = 2\nc = g(3)\n"
-    edits = edits_between(before, before.replace("1", "10").replace("g(", "h("))
-    assert [(edit.range, edit.new_text) for edit in edits] == [
-        (Range(Position(0, 7), Position(0, 7)), "0"),
-        (Range(Position(2, 4), Position(2, 5)), "h"),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ class Client:
         published: every pushed list of diagnostics, oldest first, as its params.
         asked: what the server asked, as (method, params).
         progress: every ``$/progress``, oldest first, as its params.
+        heard: the methods of all other notifications.
         logged, shown: texts of ``window/logMessage`` and ``window/showMessage``.
         settings: what ``workspace/configuration`` is answered with, by the scope's URI ("" for none).
         stray: bytes on standard output that belong to no message.
@@ -113,6 +114,7 @@ class Client:
         self.published: list[Message] = []
         self.asked: list[tuple[str, Any]] = []
         self.progress: list[Message] = []
+        self.heard: list[str] = []
         self.logged: list[str] = []
         self.shown: list[str] = []
         self.settings: dict[str, Any] = {}
@@ -270,6 +272,8 @@ class Client:
             self.logged.append(message["params"]["message"])
         elif method == "window/showMessage":
             self.shown.append(message["params"]["message"])
+        elif method:
+            self.heard.append(method)
         async with self._happened:
             self._happened.notify_all()
 

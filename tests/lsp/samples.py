@@ -18,6 +18,19 @@ block = jax.checkpoint(lambda x: x, policy=keep_dots)
 """
 GOOD = POLICY.replace("        return True\n", "        return True\n    return False\n")
 
+COUNTING = """
+import logging
+import jaxpert.engine.analyze as engine
+real = engine.analyze
+def counted(snapshot, *given, **how):
+    logging.getLogger("jaxpert").warning("analysed: %s", len(snapshot.text))
+    return real(snapshot, *given, **how)
+engine.analyze = counted
+from jaxpert.lsp.server import run
+run()
+"""
+"""A server that logs every question to the rules about a file."""
+
 
 def codes(diagnostics: list[Message]) -> list[str]:
     """The names of the rules."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp.client import COMMAND, EGLOT, server
-from tests.lsp.samples import POLICY
+from tests.lsp.client import COMMAND, EGLOT, PATIENCE, SERVER, area, server
+from tests.lsp.samples import POLICY, actions_at
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,6 +55,48 @@ async def test_the_server_ends_when_its_parent_is_gone(tmp_path: Path) -> None:
         os.kill(editor.pid, signal.SIGKILL)
         await editor.wait()
         assert await client.ended() == 1
+
+
+DEAF = "from jaxpert.lsp import transport\ntransport.DEAF_FOR = 0.2\nfrom jaxpert.lsp.server import run\nrun()"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes hold any number of bytes there")
+async def test_the_server_ends_when_a_client_that_reads_nothing_closes_its_input(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    environment = {**os.environ, "PYTHONPATH": str(SERVER)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DEAF, stdin=asyncio.subprocess.PIPE, stdout=writing, cwd=tmp_path, env=environment
+    )
+    os.close(writing)
+    assert process.stdin is not None
+    body = b'{"jsonrpc":"2.0","id":1,"method":"textDocument/hover","params":{}}'
+    for _ in range(3_000):  # each is refused, together in more bytes than a pipe holds
+        process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    process.stdin.close()
+    try:
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 1
+    finally:
+        os.close(reading)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_files_of_the_workspace_are_not_imported(tmp_path: Path) -> None:
+    for module in ("ast", "asyncio", "click", "difflib", "logging", "pygls", "lsprotocol", "cattrs", "libcst", "json"):
+        (tmp_path / f"{module}.py").write_text(f"raise SystemExit('{module} of the workspace')\n")
+    async with server(tmp_path, *COMMAND) as client:
+        await client.initialize(EGLOT)
+        uri = client.open("block.py", POLICY)
+        await client.pushed(uri)
+        assert await actions_at(client, uri, area(3, 6, 3, 6))
+        assert client.errors == b""
+
+
+async def test_it_runs_from_the_folder_that_it_lies_in(tmp_path: Path) -> None:
+    async with server(SERVER, *COMMAND, PYTHONPATH="") as client:
+        await client.initialize(EGLOT)
+        assert await client.leave() == 0
 
 
 async def test_one_client_over_tcp(tmp_path: Path) -> None:

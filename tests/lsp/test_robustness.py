@@ -24,6 +24,12 @@ async def test_uris_are_given_back_as_they_came(tmp_path: Path) -> None:
             "untitled:Untitled-1",
             "vscode-notebook-cell:/n/a.ipynb#W0sZmlsZQ%3D%3D",
             "vscode-vfs://github/a/b/block.py",
+            "file:///folder/a%00b/block.py",
+            "file:///folder/block%00.py",
+            "file:///folder/\ud800/block.py",
+            "file:///folder/block\udfff.py",
+            "untitled:\ud800#\udfff",
+            "\ud800:block.py",
         ):
             client.open(uri, POLICY)
             assert codes(await client.pushed(uri)) == [RULE]
@@ -57,7 +63,8 @@ async def test_nonsense_is_refused_and_the_session_goes_on(tmp_path: Path) -> No
         client.change(uri, 2, ((900, 5, 900, 9), "\n"), ((2, 999, 2, 2_147_483_647), ""), ((6, 0, 5, 0), ""))
         client.change(uri, 3, ((-1, -5, 0, 0), ""))
         assert codes(await client.pushed(uri)) == [RULE]
-        assert await client.request("textDocument/hover", at(uri, 999, 999)) is None
+        for method in ("hover", "completion", "signatureHelp", "definition", "documentHighlight"):
+            assert await client.request(f"textDocument/{method}", at(uri, 999, 999)) is None
         client.open("notes.md", "# text", "markdown")
         uri = client.open("gone.py", POLICY)
         client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
@@ -108,8 +115,8 @@ async def test_stray_output_and_failures_do_not_reach_the_protocol(tmp_path: Pat
     async with server(tmp_path, sys.executable, "-c", PATCHED) as client:
         await client.initialize(EGLOT)
         crash = client.open("crash.py", POLICY)
-        assert await client.request("textDocument/hover", at(crash, 6, 16)) is None
-        assert any("hover failed: ValueError: of ours" in line and "\n" not in line for line in client.logged)
+        assert await actions_at(client, crash, area(6, 16, 6, 16)) == []
+        assert any("codeAction failed: ValueError: of ours" in line and "\n" not in line for line in client.logged)
         assert codes(await client.pushed(client.open("block.py", POLICY))) == [RULE]
         assert await client.leave() == 0
         assert client.stray == b""

@@ -3,6 +3,7 @@
 import heapq
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,6 +153,34 @@ def test_a_change_interrupts_idle_work_and_it_starts_again():
     session.loop.pass_time(QUIET * 3)
     assert interrupted == ["step"]
     assert session.idle == [0, 1, 2]
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_idle_work_that_fails_is_one_log_line_and_comes_again(touched, caplog):
+    session = Session()
+
+    def work():
+        yield
+        if touched:
+            session.scheduler.touch()
+        raise OSError("by accident")
+
+    session.scheduler._idle_work = work
+    session.type(1, QUIET * 2)
+    session.scheduler._idle_work = session._idle_work
+    assert [record.getMessage() for record in caplog.records] == ["idle work failed: OSError: by accident"]
+    session.type(1, 2.0)
+    assert session.idle == [0, 1, 2]
+    assert session.loop.planned == 1  # the long quiet
+
+
+def test_waking_starts_idle_work_but_does_not_hold_it_up():
+    session = Session()
+    session.scheduler.wake()
+    for _ in range(10):
+        session.loop.pass_time(QUIET / 2)
+        session.scheduler.wake()
+    assert session.idle[:3] == [0, 1, 2]
 
 
 def test_after_long_quiet_nothing_is_planned_any_more():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxpert.model.names import ANY
 from jaxpert.project.workspace import Workspace
+from jaxpert.text.gaps import ANY
 
 KNOWN = {"unknown-checkpoint-name": "JXP301"}
 MAIN = "import jax\n"
@@ -42,7 +42,7 @@ class Editor:
     def names(self) -> set[str]:
         """The names that are known; "?" when there may be others."""
         files = self.workspace.snapshot(self.root / "main.py").model.project_names.files.values()
-        return {tag.text or ("?" if tag.regex == ANY else "") for facts in files for tag in facts.tags}
+        return {tag.text or ("?" if tag.parts == ANY else "") for facts in files for tag in facts.tags}
 
 
 def test_names_are_unknown_until_their_file_was_read_closer(tmp_path: Path) -> None:

@@ -115,6 +115,62 @@ def test_the_same_file_by_a_link(tmp_path: Path) -> None:
     assert (snapshot.text, snapshot.path) == ("x = 2\n", tmp_path / "real" / "a.py")
 
 
+def _remove(root: Path) -> None:
+    (root / "link.py").unlink()
+
+
+def _replace_by_a_file(root: Path) -> None:
+    (root / "link.py").unlink()
+    (root / "link.py").write_text(TAG.format("disk"))
+
+
+def _lead_elsewhere(root: Path) -> None:
+    (root / "link.py").unlink()
+    (root / "link.py").symlink_to("v2/a.py")
+
+
+def _lead_to_a_loop(root: Path) -> None:
+    (root / "link.py").unlink()
+    (root / "link.py").symlink_to("link.py")
+
+
+def _lead_to_an_open_file(root: Path) -> None:
+    (root / "link.py").unlink()
+    (root / "link.py").symlink_to("open.py")
+
+
+@pytest.mark.parametrize(
+    "change", [_remove, _replace_by_a_file, _lead_elsewhere, _lead_to_a_loop, _lead_to_an_open_file]
+)
+@pytest.mark.parametrize("is_told", [True, False], ids=["told", "found"])
+def test_a_buffer_stays_when_its_path_leads_elsewhere(tmp_path: Path, change: object, is_told: bool) -> None:
+    files = {f"{folder}/a.py": TAG.format(folder) for folder in ("v1", "v2")}
+    use = "import link\nfrom v1 import a\n" + USE.format("x")
+    workspace = project(tmp_path, {**files, "use.py": use, "open.py": "", "v1/__init__.py": ""})
+    link, other = tmp_path / "link.py", tmp_path / "open.py"
+    link.symlink_to("v1/a.py")
+    workspace.open(link, TAG.format("typed"))
+    workspace.open(other, TAG.format("second"))
+    assert names(workspace, tmp_path / "use.py") == {"typed", "second", "v2"}
+    change(tmp_path)  # type: ignore[operator]
+    workspace.files_changed([link]) if is_told else workspace.look_again()
+    workspace.edit(link, range_at(0, 0, 0, 0), "# more\n")
+    workspace.edit(other, range_at(0, 0, 0, 0), "# other\n")
+    assert workspace.snapshot(link).text == "# more\n" + TAG.format("typed")
+    assert workspace.snapshot(other).text == "# other\n" + TAG.format("second")
+    is_shared = change is _lead_to_an_open_file  # there is no other file for it: it stays where it was
+    hidden = "v1" if is_shared else "v2" if change is _lead_elsewhere else ""
+    assert names(workspace, tmp_path / "use.py") == {"typed", "second", "v1", "v2"} - {hidden}
+    assert (workspace.snapshot(tmp_path / "v1/a.py").text == TAG.format("v1")) is not is_shared
+    workspace.close(link)
+    workspace.close(other)
+    assert not workspace.is_open(link) and not workspace.is_open(tmp_path / "v1/a.py")
+    assert workspace.snapshot(tmp_path / "v1/a.py").text == TAG.format("v1")
+    for path in (link, other):
+        with pytest.raises(KeyError):
+            workspace.edit(path, range_at(0, 0, 0, 0), "x")
+
+
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = project(tmp_path, {"a.py": "x = 1\n"})
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,8 +19,8 @@ from jaxpert.rulekit.rule import Finding, Fix, Safety
 from jaxpert.rules import rule_named
 from jaxpert.syntax.parse import SyntaxProblem, parse
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.edits import Edit, OverlappingEdits, apply_edits
-from jaxpert.text.lines import Range, clamp
+from jaxpert.text.edits import Edit, OverlappingEdits, apply_edits, disjoint
+from jaxpert.text.lines import Range, clamp, slice_lines
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
@@ -46,12 +47,14 @@ class FixResult:
         applied: what was fixed, in order.
         remaining: the findings in ``text``.
         refused: fixes that were not applied because with them the text would not parse any more.
+        rounds: the edits of each round, over the text that the one before left.
     """
 
     text: str
     applied: tuple[FixedFinding, ...]
     remaining: tuple[Finding, ...]
     refused: tuple[FixedFinding, ...]
+    rounds: tuple[tuple[Edit, ...], ...] = ()
 
 
 def fix_for(analysis: Analysis, finding: Finding) -> Fix | None:
@@ -76,6 +79,11 @@ def fixes_for(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
     return tuple(sound)
 
 
+def fixable(analysis: Analysis) -> list[Finding]:
+    """The findings whose rules make fixes, if not for each of them."""
+    return [finding for finding in analysis.findings if (rule := rule_named(finding.rule)) and rule.fix]
+
+
 def fix_until_quiet(
     text: str,
     analyse: Callable[[str], Analysis],
@@ -97,6 +105,7 @@ def fix_until_quiet(
     """
     applied: list[FixedFinding] = []
     refused: list[FixedFinding] = []
+    rounds: list[tuple[Edit, ...]] = []
     analysis = analyse(text)
     for _ in range(MOST_ROUNDS):
         fixes = [
@@ -108,13 +117,14 @@ def fix_until_quiet(
         ]
         chosen = _apart(fixes)
         kept = _parsing_together(text, chosen)
-        refused = [name for name, fix in chosen if (name, fix) not in kept]
+        refused = [name for number, (name, _) in enumerate(chosen) if number not in kept]
         if not kept:
             break
-        text = apply(text, [edit for _, fix in kept for edit in fix.edits])
-        applied += [name for name, _ in kept]
+        rounds.append(_edits(chosen[number] for number in sorted(kept)))
+        text = apply(text, rounds[-1])
+        applied += [chosen[number][0] for number in sorted(kept)]
         analysis = analyse(text)
-    return FixResult(text, tuple(applied), analysis.findings, tuple(refused))
+    return FixResult(text, tuple(applied), analysis.findings, tuple(refused), tuple(rounds))
 
 
 def _proposed(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
@@ -125,6 +135,8 @@ def _proposed(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
     try:
         proposed = rule.fix(analysis.model, finding)
     except Exception as error:
+        if isinstance(error, ImportError) and str(error.name).startswith("libcst"):
+            return ()  # not installed, or not for this Python; the server's status says so
         if os.environ.get("JAXPERT_CRASH"):
             raise
         _log.error("the fix of %s crashed: %s: %s", finding.rule, type(error).__name__, error)
@@ -148,9 +160,10 @@ def _changes(source: SourceFile, fix: Fix) -> bool:
         if start > end or clamp(source.lines, start) != start or clamp(source.lines, end) != end:
             return False
     try:
-        return apply_edits(source.text, fix.edits) != source.text
+        edits = disjoint(fix.edits)
     except OverlappingEdits:
         return False
+    return any(slice_lines(source.lines, edit.range) != edit.new_text for edit in edits)
 
 
 @lru_cache(maxsize=4)
@@ -161,24 +174,48 @@ def _parses(text: str) -> bool:
 _NamedFix = tuple[FixedFinding, Fix]
 
 
+def _edits(fixes: Iterable[_NamedFix]) -> tuple[Edit, ...]:
+    return tuple(edit for _, fix in fixes for edit in fix.edits)
+
+
 def _apart(fixes: Sequence[_NamedFix]) -> list[_NamedFix]:
     """Those of ``fixes`` that touch no earlier one."""
     chosen: list[_NamedFix] = []
-    taken: list[Range] = []
+    taken: list[Range] = []  # in order, and so are their ends
     for name, fix in fixes:
         ranges = [edit.range for edit in fix.edits]
-        if not any(one.overlaps(other) for one in ranges for other in taken):
+        if not any(_touches_one(area, taken) for area in ranges):
             chosen.append((name, fix))
-            taken += ranges
+            for area in ranges:
+                insort(taken, area)
     return chosen
 
 
-def _parsing_together(text: str, fixes: list[_NamedFix]) -> list[_NamedFix]:
-    """As many of ``fixes`` as leave a text that parses, if ``text`` does: usually all, else tried one by one."""
-    if not _parses(text) or _parses(apply_edits(text, [edit for _, fix in fixes for edit in fix.edits])):
-        return fixes
-    kept: list[_NamedFix] = []
-    for one in fixes:
-        if _parses(apply_edits(text, [edit for _, fix in (*kept, one) for edit in fix.edits])):
-            kept.append(one)
+def _touches_one(area: Range, taken: Sequence[Range]) -> bool:
+    at = after = bisect_left(taken, area)
+    while at and taken[at - 1].end >= area.start:
+        at -= 1
+        if area.overlaps(taken[at]):
+            return True
+    while after < len(taken) and taken[after].start <= area.end:
+        if area.overlaps(taken[after]):
+            return True
+        after += 1
+    return False
+
+
+def _parsing_together(text: str, fixes: Sequence[_NamedFix]) -> set[int]:
+    """The numbers of as many of ``fixes`` as leave a text that parses, if ``text`` does: usually all, else those that
+    break it are looked for by halves.
+    """
+    kept: set[int] = set()
+    waiting = [range(len(fixes))]
+    while waiting:
+        some = waiting.pop()
+        together = sorted(kept.union(some))
+        if not _parses(text) or _parses(apply_edits(text, _edits(fixes[number] for number in together))):
+            kept.update(some)
+        elif len(some) > 1:
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]]
     return kept

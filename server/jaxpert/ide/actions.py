@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,14 +10,17 @@ from jaxpert.rulekit.rule import Finding, Safety
 from jaxpert.syntax.comments import SuppressionKind, find_suppressions
 from jaxpert.syntax.logical_lines import find_comments, read_logical_line
 from jaxpert.syntax.units import SourceFile
-from jaxpert.text.edits import Edit
-from jaxpert.text.lines import Position, Range, split_lines, without_line_end
+from jaxpert.text.edits import Edit, as_one
+from jaxpert.text.lines import Position, Range, without_line_end
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
 
 QUICK_FIX = "quickfix"
 FIX_ALL = "source.fixAll.jaxpert"
+
+_FEW = 30
+"""Where more findings than these may have a fix, "fix everything" is offered without a look whether one is safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Action:
         edits: over the text of the analysis.
         finding: what goes away, or None when it is about the whole file.
         preferred: whether it is the obvious thing to do.
+        ignores: whether the finding goes away because it is silenced.
         later: works out the edits when they are needed; raises ``RefactoringRefused`` where it cannot be done.
     """
 
@@ -39,6 +42,7 @@ class Action:
     edits: tuple[Edit, ...]
     finding: Finding | None = None
     preferred: bool = False
+    ignores: bool = False
     later: Callable[[], tuple[Edit, ...]] | None = None
 
 
@@ -49,18 +53,23 @@ def wanted(kind: str, only: Sequence[str] | None) -> bool:
 
 def quick_fixes(analysis: Analysis, area: Range) -> Iterator[Action]:
     """The actions for the findings that touch ``area``: every fix first, then every way to silence one."""
-    from jaxpert.engine.fixing import fixes_for  # brings in libcst, which the server does not need before
-
     touched = [finding for finding in analysis.findings if _touches(finding.range, area)]
     for finding in touched:
-        for place, fix in enumerate(fixes_for(analysis, finding)):
-            yield Action(fix.title, QUICK_FIX, fix.edits, finding, place == 0 and fix.safety is Safety.SAFE)
+        yield from fixes_of(analysis, finding)
     silenced: set[Edit] = set()
     for finding in touched:
-        edit = ignore_edit(analysis.model.source, finding)
+        edit = ignore_edit(analysis.model.source, finding.rule, finding.range.start.line)
         if edit is not None and edit not in silenced:
             silenced.add(edit)
-            yield Action(f"Ignore {finding.rule} on this line", QUICK_FIX, (edit,), finding)
+            yield Action(f"Ignore {finding.rule} on this line", QUICK_FIX, (edit,), finding, ignores=True)
+
+
+def fixes_of(analysis: Analysis, finding: Finding) -> Iterator[Action]:
+    """The fixes of one finding, the best first."""
+    from jaxpert.engine.fixing import fixes_for  # brings in libcst, which the server does not need before
+
+    for place, fix in enumerate(fixes_for(analysis, finding)):
+        yield Action(fix.title, QUICK_FIX, fix.edits, finding, place == 0 and fix.safety is Safety.SAFE)
 
 
 def refactoring_actions(analysis: Analysis, area: Range, only: Sequence[str] | None) -> Iterator[Action]:
@@ -76,81 +85,46 @@ def refactoring_actions(analysis: Analysis, area: Range, only: Sequence[str] | N
 
 
 def fix_all(analysis: Analysis, analyse: Callable[[str], Analysis]) -> Action | None:
-    """Everything that can be fixed safely, fixed; None when that is nothing.
+    """Everything that can be fixed safely, fixed, which is worked out later and may turn out to be nothing; None when
+    it certainly is nothing.
 
     Args:
         analyse: analyses another text in the place of the document's.
     """
-    from jaxpert.engine.fixing import fix_until_quiet
-    from jaxpert.rules import rule_named
+    from jaxpert.engine.fixing import fix_until_quiet, fixable, fixes_for
 
-    if not any((rule := rule_named(finding.rule)) and rule.fix for finding in analysis.findings):
+    some = fixable(analysis)
+    if len(some) <= _FEW and not any(
+        fix.safety is Safety.SAFE for finding in some for fix in fixes_for(analysis, finding)[:1]
+    ):
         return None
     text = analysis.model.source.text
-    edits = edits_between(text, fix_until_quiet(text, analyse, unsafe=False).text)
-    return Action("Fix everything that can be fixed safely", FIX_ALL, edits) if edits else None
+
+    def make() -> tuple[Edit, ...]:
+        return as_one(text, fix_until_quiet(text, analyse, unsafe=False).rounds)
+
+    return Action("Fix everything that can be fixed safely", FIX_ALL, (), later=make)
 
 
-def ignore_edit(source: SourceFile, finding: Finding) -> Edit | None:
-    """The edit that silences ``finding`` by a comment on its line, or on the last line of its statement where that
-    line cannot take one (it ends inside a string or with a backslash). None for findings about such comments.
+def ignore_edit(source: SourceFile, rule_name: str, line: int) -> Edit | None:
+    """The edit that silences what a rule finds in a line by a comment there, or on the last line of its statement where
+    that line cannot take one (it ends inside a string or with a backslash). None for findings about such comments, and
+    for a line that does not exist.
     """
     from jaxpert.rules import rule_named
 
-    rule = rule_named(finding.rule)
-    if rule is None or rule.code.startswith("JXP0"):
+    rule = rule_named(rule_name)
+    if rule is None or rule.code.startswith("JXP0") or not 0 <= line < len(source.lines):
         return None
-    line = finding.range.start.line
     for suppression in find_suppressions(source):
         if suppression.kind is SuppressionKind.LINE and not suppression.malformation:
             if suppression.first <= line <= suppression.last and suppression.codes:
                 end = suppression.codes[-1].range.end
-                return Edit(Range(end, end), f", {finding.rule}")
+                return Edit(Range(end, end), f", {rule.name}")
     for candidate in (line, _last_line(source, line)):
-        if edit := _comment_edit(source, candidate, f"# jaxpert: ignore[{finding.rule}]"):
+        if edit := _comment_edit(source, candidate, f"# jaxpert: ignore[{rule.name}]"):
             return edit
     return None
-
-
-def edits_between(before: str, after: str) -> tuple[Edit, ...]:
-    """Edits that turn ``before`` into ``after``, one for each run of changed lines, cut down to what differs."""
-    if before == after:
-        return ()
-    old, new = split_lines(before), split_lines(after)
-    edits = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for kind, first, end, new_first, new_end in matcher.get_opcodes():
-        if kind != "equal":
-            edits.append(_narrowed(old, first, "".join(old[first:end]), "".join(new[new_first:new_end])))
-    return tuple(edits)
-
-
-def _narrowed(lines: list[str], first: int, old: str, new: str) -> Edit:
-    """Replace ``old``, which begins with line ``first``, by ``new``, leaving out what both begin and end with."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    if head and old[head - 1] == "\r":  # a line end is one character to an editor
-        head -= 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    if tail and old[-tail] == "\n" and (old[: len(old) - tail].endswith("\r") or new[: len(new) - tail].endswith("\r")):
-        tail -= 1
-    start = _advance(lines, Position(first, 0), head)
-    end = _advance(lines, start, len(old) - head - tail)
-    return Edit(Range(start, end), new[head : len(new) - tail])
-
-
-def _advance(lines: list[str], position: Position, count: int) -> Position:
-    line, column = position
-    while count and line < len(lines):
-        rest = len(lines[line]) - column
-        if count < rest or line == len(lines) - 1:
-            return Position(line, column + count)
-        count -= rest
-        line, column = line + 1, 0
-    return Position(line, column)
 
 
 def _touches(finding: Range, area: Range) -> bool:

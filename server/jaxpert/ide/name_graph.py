@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.model.names import ANY, NameIndex, NamePlace, Spot
+from jaxpert.model.names import NameIndex, NamePlace, Spot
 from jaxpert.syntax.string_literals import content, inside, read_literal
+from jaxpert.text.gaps import ANY, fits
 from jaxpert.text.lines import Position, Range
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def related(index: NameIndex, here: NameHere) -> Iterator[NamePlace]:
     for place in index.computed():
         if here.is_about(place):
             yield place
-    if any(not place.text and place.regex != ANY for place in here.places):
+    if any(not place.text and place.parts != ANY for place in here.places):
         for facts in index.files.values():
             for name in facts.by_name:
                 if name not in here.names:
@@ -180,11 +180,10 @@ def _may_meet(here: NamePlace, other: NamePlace) -> bool:
     """Whether two places may have one name. Of what is not known at all, only the very same place is meant."""
     if here == other:
         return True
-    if ANY in (here.regex, other.regex):
+    if ANY in (here.parts, other.parts):
         return False
     if here.text and other.text:
         return here.text == other.text
     if here.text or other.text:
-        pattern, text = (other.regex, here.text) if here.text else (here.regex, other.text)
-        return re.fullmatch(pattern, text, re.DOTALL) is not None
-    return here.regex == other.regex
+        return fits(here.text, other.parts) if here.text else fits(other.text, here.parts)
+    return here.parts == other.parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,8 +15,8 @@ from jaxpert.model.cursor import expressions_at
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.values import Symbol
 from jaxpert.rulekit.rule import Severity
-from jaxpert.syntax.scopes import BindingKind
-from jaxpert.syntax.units import SourceFile
+from jaxpert.syntax.scopes import BindingKind, TreeIndex
+from jaxpert.syntax.units import SourceFile, Unit
 from jaxpert.text.edits import Edit, apply_edits, disjoint
 from jaxpert.text.lines import Position, Range, slice_lines, split_lines
 
@@ -197,8 +198,13 @@ def together(*parts: Iterable[Edit] | None) -> Edits:
 
 def model_after(model: FileModel, edits: Iterable[Edit]) -> FileModel:
     """The facts about the file as it would be after ``edits``."""
+    return model_with(model, apply_edits(model.source.text, edits))
+
+
+def model_with(model: FileModel, text: str) -> FileModel:
+    """The facts about the file as it would be with another text."""
     return FileModel(
-        SourceFile(apply_edits(model.source.text, edits)),
+        SourceFile(text),
         model.db,
         model.path,
         model.module,
@@ -209,11 +215,75 @@ def model_after(model: FileModel, edits: Iterable[Edit]) -> FileModel:
     )
 
 
-def checked(analysis: Analysis, edits: Edits, families: str) -> Edits:
+@contextmanager
+def tried(model: FileModel, edits: Edits) -> Iterator[FileModel]:
+    """Within, the facts about the file as it would be after ``edits``, collected where these can make a difference.
+
+    That is where something is edited, and where its names, or names for those, are mentioned.
+    """
+    after = model_after(model, edits)
+    concerned = _concerned(after.source, edits)
+    try:
+        if 2 * len(concerned) > len(after.every_tree):
+            yield after
+        else:
+            with after.focus([tree for tree in after.every_tree if tree in concerned]):
+                yield after
+    finally:
+        after.source.dismantle()
+
+
+def _concerned(source: SourceFile, edits: Edits) -> set[TreeIndex]:
+    """The trees of an edited text that what its edits say may concern."""
+    edited = [tree for unit in _edited_units(source, edits) for tree in unit.trees]
+    names = {name for tree in edited for name in _bound(tree, _IMPORTS)}
+    concerned = set(edited)
+    for is_last in (False, True):  # those that use it, and those that use the functions that do
+        pending = set(names)
+        while pending:
+            words = pending | {f".{name}" for name in pending}
+            found = [tree for tree in source.trees() if tree not in concerned and not words.isdisjoint(tree.mentions())]
+            concerned.update(found)
+            pending = set() if is_last else {name for tree in found for name in _bound(tree, _OTHERS)} - names
+            names |= pending
+        names = {name for tree in concerned for name in _bound(tree, _IMPORTS)} - names
+    return concerned
+
+
+_IMPORTS = frozenset({BindingKind.IMPORT, BindingKind.FROM_IMPORT, BindingKind.STAR_IMPORT})
+_OTHERS = _IMPORTS | {BindingKind.FUNCTION, BindingKind.CLASS}
+
+
+def _bound(tree: TreeIndex, without: frozenset[BindingKind]) -> Iterator[str]:
+    """The names that a tree binds in its module or class, but by some ways."""
+    for name, bindings in tree.contribution.items():
+        if any(binding.kind not in without for binding in bindings):
+            yield name
+    if BindingKind.FUNCTION not in without:  # methods, too
+        yield from (name for scope in tree.classes.values() for name in scope.bindings)
+
+
+def _edited_units(source: SourceFile, edits: Edits) -> Iterator[Unit]:
+    """The units of an edited text that hold something of ``edits``, each once."""
+    moved, seen = 0, -1
+    for edit in sorted(edits, key=lambda edit: edit.range):
+        first = edit.range.start.line + moved
+        added = len(split_lines(edit.new_text)) - 1
+        moved += added - (edit.range.end.line - edit.range.start.line)
+        ends_line = edit.new_text.endswith("\n") and not edit.range.end.column
+        for line in range(max(first, seen + 1), first + added + (0 if ends_line else 1)):
+            if line > seen:
+                unit = source.unit_at(line)
+                seen = unit.end - 1
+                yield unit
+
+
+def checked(analysis: Analysis, edits: Edits, families: str, after: FileModel | None = None) -> Edits:
     """``edits``, if no rule finds an error that was not there before.
 
     Args:
         families: of the rules that are asked; the digits of their codes.
+        after: what :func:`tried` gives for the edits, where it is at hand.
 
     Raises:
         RefactoringRefused: one does, or the file would not parse.
@@ -222,13 +292,14 @@ def checked(analysis: Analysis, edits: Edits, families: str) -> Edits:
     from jaxpert.rules import ALL_RULES
 
     model = analysis.model
-    after = model_after(model, edits)
+    if after is None:
+        with tried(model, edits) as after:
+            return checked(analysis, edits, families, after)
     if after.source.problem is not None and model.source.problem is None:
         raise RefactoringRefused("the file would not parse any more")
     rules = [rule for rule in ALL_RULES if rule.code[3] in families]
     before = Counter((finding.rule, finding.message) for finding in analysis.findings)
     findings = analyze(replace(analysis.snapshot, source=after.source, model=after), rules).findings
-    after.source.dismantle()
     for finding in findings:
         before[finding.rule, finding.message] -= 1
         if finding.severity is Severity.ERROR and before[finding.rule, finding.message] < 0:

@@ -8,9 +8,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from jaxpert.ide.name_graph import NameHere, name_at, spots_of
-from jaxpert.model.names import ANY, NamePlace, Spot
+from jaxpert.model.names import NamePlace, Spot
 from jaxpert.syntax.string_literals import inside, literals_of, spells
 from jaxpert.text.edits import Edit
+from jaxpert.text.gaps import ANY, fits
 from jaxpert.text.lines import Position, Range, end_of, slice_lines
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ def _spots_to_edit(workspace: Workspace, model: FileModel, old: str) -> list[Spo
         spot = _editable(workspace, place, old)
         spots[spot.path, spot.range] = spot
     for place in index.computed():
-        if place.regex == ANY:
+        if place.parts == ANY:
             doubtful = list(workspace.project_files(model.path))
-        elif re.fullmatch(place.regex, old, re.DOTALL):
+        elif fits(old, place.parts):
             raise RenameRefused(f'`{_shortened(place)}` at {_where(place)} may give "{old}" as well')
     for stray in _strays(workspace, doubtful, old, spots):
         raise RenameRefused(
@@ -142,7 +143,7 @@ def _strays(
 
 def _shortened(place: NamePlace) -> str:
     written = place.argument.written if place.argument is not None and not place.written else place.written
-    text = " ".join(written.split()) or place.regex or place.text
+    text = " ".join(written.split()) or "…".join(place.parts) or place.text
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 

@@ -23,14 +23,14 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.arrays import array_type
 from jaxpert.model.expressions import Expression
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.names import ANY
 from jaxpert.model.policy_answers import made_by
 from jaxpert.model.rematerialized import alive
 from jaxpert.model.tags_inside import functions_inside
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import UNKNOWN, CallResult, Symbol, Typed, Value
+from jaxpert.model.values import NUMPY_BOOL, UNKNOWN, CallResult, Symbol, Typed, Value
 from jaxpert.syntax.scopes import BindingKind, Scope
+from jaxpert.text.gaps import ANY, fits
 from jaxpert.text.lines import Range
 
 _TAG = "jax.ad_checkpoint.checkpoint_name"
@@ -127,7 +127,8 @@ def _value_may_be(model: FileModel, value: Value) -> bool:
     if value is UNKNOWN or value.__class__ is Value:
         return True
     if isinstance(value, Typed):
-        return value.type == "bool" and value.site is not None and isinstance(value.site.node, ast.Compare)
+        is_compared = value.site is not None and isinstance(value.site.node, ast.Compare)
+        return is_compared and value.type in ("bool", NUMPY_BOOL)
     if not isinstance(value, CallResult):
         return False
     if not value.path:  # what a function that JAX made gives
@@ -200,13 +201,13 @@ def _words_of(target: ast.expr, value: ast.expr | None, wanted: ast.expr) -> str
 def _unique(model: FileModel, base: str, owner: str) -> str:
     """A name like ``base`` that no value and no policy of the project has."""
     index = model.project_names
-    patterns = [place.regex for place in index.computed() if place.regex and place.regex != ANY]
+    computed = {place.parts for place in index.computed() if place.parts and place.parts != ANY}
     base = _WORD.sub("_", base).strip("_") or "value"
     candidates = [base, *([f"{owner}_{base}"] if owner and not base.startswith(owner) else [])]
     candidates += [f"{base}_{number}" for number in range(2, 1000)]
 
     def is_free(name: str) -> bool:
-        return not any(index.named([name])) and not any(re.fullmatch(one, name, re.DOTALL) for one in patterns)
+        return not any(index.named([name])) and not any(fits(name, parts) for parts in computed)
 
     return next((name for name in candidates if is_free(name)), candidates[-1])
 

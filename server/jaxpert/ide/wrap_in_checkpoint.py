@@ -18,9 +18,9 @@ from jaxpert.ide.refactoring import (
     Spot,
     checked,
     imported_api,
-    model_after,
     shortened,
     together,
+    tried,
 )
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.expressions import Expression
@@ -144,17 +144,17 @@ def _decorate(spot: Spot, function: Function) -> Edits:
         raise RefactoringRefused("the function has just been edited")
     name, imports = _wrapper(model, where.start)
     edits = together(imports, add_decorator(model.source.lines, where, name))
-    after = model_after(model, edits)
-    line = where.start.line + _lines_added(imports) + 1
-    checkpoint = next((one for one in after.checkpoints if one.by_decorator and _stands_at(after, one, line)), None)
-    needs = _needs(after, checkpoint, static_under_jit(model, function))
-    after.source.dismantle()
-    if needs.indices:
-        through = partial_name(model.source.lines, where.start, model.source)
-        if through is None:
-            raise RefactoringRefused("there is no safe place for `import functools`")
-        decorator = f"{through[0]}({name}, static_argnums={_numbers(needs.indices)})"
-        edits = together(imports, through[1], add_decorator(model.source.lines, where, decorator))
+    with tried(model, edits) as after:
+        line = where.start.line + _lines_added(imports) + 1
+        checkpoint = next((one for one in after.checkpoints if one.by_decorator and _stands_at(after, one, line)), None)
+        needs = _needs(after, checkpoint, static_under_jit(model, function))
+        if not needs.indices:
+            return checked(spot.analysis, edits, _RULES, after)
+    through = partial_name(model.source.lines, where.start, model.source)
+    if through is None:
+        raise RefactoringRefused("there is no safe place for `import functools`")
+    decorator = f"{through[0]}({name}, static_argnums={_numbers(needs.indices)})"
+    edits = together(imports, through[1], add_decorator(model.source.lines, where, decorator))
     return checked(spot.analysis, edits, _RULES)
 
 
@@ -235,14 +235,13 @@ def _wrap(spot: Spot, one: Expression, area: Range) -> Edits:
         raise RefactoringRefused("the call has just been edited")
     name, imports = _wrapper(model, area.start)
     edits = together(imports, verbs.wrap_call(lines, callee, name))
-    after = model_after(model, edits)
-    start = Position(callee.start.line + _lines_added(imports), callee.start.column)
-    places = [(after.range_of(it.node), it) for it in after.checkpoints]
-    wrapped = next((it for place, it in places if place is not None and place.start == start), None)
-    needs = _needs(after, wrapped, ())
-    after.source.dismantle()
-    if not needs.indices and not needs.keywords:
-        return checked(spot.analysis, edits, _RULES)
+    with tried(model, edits) as after:
+        start = Position(callee.start.line + _lines_added(imports), callee.start.column)
+        places = [(after.range_of(it.node), it) for it in after.checkpoints]
+        wrapped = next((it for place, it in places if place is not None and place.start == start), None)
+        needs = _needs(after, wrapped, ())
+        if not needs.indices and not needs.keywords:
+            return checked(spot.analysis, edits, _RULES, after)
     text = model.text_of(node.func)
     if needs.keywords:
         through = partial_name(lines, area.start, model.source)

@@ -39,6 +39,7 @@ class ClientProfile:
         documents_signatures: whether signatures may carry Markdown.
         label_offsets: finds a parameter in its signature by offsets, and not by its text.
         commands: commands of its own that our answers may name.
+        shows_status: wants to hear when our status changes.
     """
 
     encoding: Encoding = "utf-16"
@@ -66,6 +67,7 @@ class ClientProfile:
     documents_signatures: bool = False
     label_offsets: bool = False
     commands: frozenset[str] = frozenset()
+    shows_status: bool = False
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> ClientProfile:
@@ -116,11 +118,16 @@ class ClientProfile:
             ),
             label_offsets=bool(labels and labels.label_offset_support),
             commands=_commands(capabilities.experimental),
+            shows_status=bool(_inner(capabilities.experimental, "jaxpertStatus")),
         )
 
 
 def _commands(experimental: object) -> frozenset[str]:
     """The names in ``experimental.commands.commands``, where clients list their own commands."""
-    for key in ("commands", "commands"):
-        experimental = experimental.get(key) if isinstance(experimental, Mapping) else getattr(experimental, key, None)
-    return frozenset(str(name) for name in experimental) if isinstance(experimental, (list, tuple)) else frozenset()
+    names = _inner(_inner(experimental, "commands"), "commands")
+    return frozenset(str(name) for name in names) if isinstance(names, (list, tuple)) else frozenset()
+
+
+def _inner(value: object, key: str) -> object:
+    """What stands under ``key``, which the protocol does not describe, so that it may be any kind of object."""
+    return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)

@@ -120,7 +120,7 @@ def to_diagnostic(
 
 
 def path_from_uri(uri: str, windows: bool = os.name == "nt") -> str | None:
-    """The file that a ``file:`` URI names, or None for another scheme.
+    """The file that a ``file:`` URI names, or None for another scheme and for what no file can be called.
 
     ``#`` and ``?`` are taken as parts of the name: not every client encodes them, and none sends a fragment or
     a query with a file.
@@ -137,8 +137,17 @@ def path_from_uri(uri: str, windows: bool = os.name == "nt") -> str | None:
     if windows:
         path = path[1:] if _DRIVE.match(path) else path
         path = path.replace("/", "\\")
-        return f"\\\\{host}{path}" if host else path
-    return f"//{host}{path}" if host else path
+        path = f"\\\\{host}{path}" if host else path
+    elif host:
+        path = f"//{host}{path}"
+    return path if _can_be_a_file(path) else None
+
+
+def _can_be_a_file(path: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
 
 
 def uri_from_path(path: str, windows: bool = os.name == "nt") -> str:
@@ -162,5 +171,7 @@ def stand_in_path(uri: str, folder: Path) -> Path:
     place, _, fragment = rest.partition("#")
     place = unquote(place)
     parent = Path(place).parent if place.startswith("/") and place.count("/") > 1 else folder
-    name = quote(f"{Path(place).name}#{fragment}", safe=" .#-_")
-    return parent / f"{scheme}:{name}.py"
+    if not _can_be_a_file(str(parent)):
+        parent = folder
+    name = quote(f"{Path(place).name}#{fragment}", safe=" .#-_", errors="surrogatepass")
+    return parent / f"{quote(scheme, errors='surrogatepass')}:{name}.py"

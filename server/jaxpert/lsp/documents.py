@@ -296,7 +296,8 @@ class Documents:
         path = Path(name) if name else stand_in_path(uri, self._folder)
         # Two URIs may mean one file (a link, another spelling); each has its own text all the same.
         taken = {os.path.realpath(document.path) for document in self}
-        return stand_in_path(f"duplicate:{path}#{uri}", self._folder) if os.path.realpath(path) in taken else path
+        is_taken = os.path.realpath(path) in taken or self._workspace.is_open(path)
+        return stand_in_path(f"duplicate:{path}#{uri}", self._folder) if is_taken else path
 
 
 def _cell(cell: types.NotebookCell, item: types.TextDocumentItem | None = None) -> Part:

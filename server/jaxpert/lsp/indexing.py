@@ -34,6 +34,9 @@ class Indexing:
     Args:
         session: the session.
         clock: seconds of a monotonic clock.
+
+    Attributes:
+        is_running: whether there is more to read.
     """
 
     def __init__(self, session: Session, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,6 +47,7 @@ class Indexing:
         self._is_cancelled = False
         self._is_news = False
         self._progress: Progress | None = None
+        self.is_running = False
 
     @cached_property
     def _users_folder(self) -> Path | None:
@@ -70,9 +74,8 @@ class Indexing:
 
     def resume(self) -> None:
         """Somebody asks for what was not read: go on, even if it was cancelled."""
-        if self._is_cancelled:
-            self._is_cancelled = False
-            self._session.scheduler.touch()
+        self._is_cancelled = False
+        self._session.scheduler.wake()
 
     def take_news(self) -> bool:
         """Whether more may be known than when this was last asked."""
@@ -92,11 +95,18 @@ class Indexing:
                 if step.is_news:  # else trees are in use that are freed by hand before the next step
                     collect_when_many(_MANY_OBJECTS)
                 self._progress.step(*_told(step))
+                self._set_running(True)
                 yield
                 if self._is_cancelled:
                     return
         finally:
             self._progress.end()
+            self._set_running(False)
+
+    def _set_running(self, is_running: bool) -> None:
+        if is_running is not self.is_running:
+            self.is_running = is_running
+            self._session.server.status_changed()
 
     def _look_again_in_time(self) -> None:
         waited = self._clock() - self._looked

@@ -24,8 +24,10 @@ from jaxpert.lsp.handlers import (
     lifecycle,
     names,
     notebooks,
+    pages,
     progress,
     signature_help,
+    status,
     symbols,
     sync,
 )
@@ -101,6 +103,10 @@ class JaxpertServer(LanguageServer):
         self.handle(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hints.inlay_hint, inlay_hints.OPTIONS)
         self.handle(types.TEXT_DOCUMENT_CODE_LENS, code_lenses.code_lens, code_lenses.OPTIONS)
         self.handle(types.WINDOW_WORK_DONE_PROGRESS_CANCEL, progress.cancel)
+        self.handle(status.STATUS, status.status)
+        self.handle(pages.RULES, pages.rules)
+        self.handle(pages.RULE_PAGE, pages.rule_page)
+        self.handle(pages.POLICY_PAGE, pages.policy_page)
         self.handle(types.WORKSPACE_DID_CHANGE_CONFIGURATION, configuration.did_change_configuration)
         self.handle(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, configuration.did_change_watched_files)
         self.handle(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, configuration.did_change_workspace_folders)
@@ -179,6 +185,11 @@ class JaxpertServer(LanguageServer):
     def publish(self, params: types.PublishDiagnosticsParams) -> None:
         """Push diagnostics."""
         self.text_document_publish_diagnostics(params)
+
+    def status_changed(self) -> None:
+        """Tell a client that shows our status to ask for it."""
+        if self.session is not None and self.session.client.shows_status:
+            self.protocol.notify(status.CHANGED, {})
 
     def show_warning(self, message: str) -> None:
         """Show ``message`` where the user sees it."""

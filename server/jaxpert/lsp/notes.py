@@ -10,9 +10,9 @@ from lsprotocol import types
 from jaxpert.text.lines import Position, Range
 
 if TYPE_CHECKING:
-    from jaxpert.engine.analyze import Analysis
     from jaxpert.lsp.documents import Document
     from jaxpert.lsp.session import Session
+    from jaxpert.project.workspace import Snapshot
 
 _WHOLE = Range(Position(0, 0), Position(1 << 30, 0))
 
@@ -22,13 +22,13 @@ class Notes:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._read: dict[str, tuple[Analysis, object]] = {}
+        self._read: dict[str, tuple[Snapshot, object]] = {}
 
-    def asked(self, document: Document, analysis: Analysis) -> None:
-        """The client asks for hints or lenses of a document, and reads those of ``analysis``."""
+    def asked(self, document: Document, snapshot: Snapshot) -> None:
+        """The client asks for hints or lenses of a document, and reads those of ``snapshot``."""
         before = self._read.get(document.uri)
-        if self._is_wanted and (before is None or before[0] is not analysis):
-            self._read[document.uri] = analysis, _said(analysis)
+        if self._is_wanted and (before is None or before[0] is not snapshot):
+            self._read[document.uri] = snapshot, _said(snapshot)
 
     def closed(self, uri: str) -> None:
         """The client closed a document."""
@@ -51,22 +51,22 @@ class Notes:
         """Look at the open documents, one with each step, until one says something else than the client has read."""
         for document in self._session.documents:
             before = self._read.get(document.uri)
-            analysis = self._session.analysis(document) if before is not None else None
-            if before is None or analysis is None:
+            snapshot = self._session.snapshot(document) if before is not None else None
+            if before is None or snapshot is None or snapshot is before[0]:
                 continue
-            said = _said(analysis)
+            said = _said(snapshot)
             if said != before[1]:
                 self._read.clear()  # it asks for all of them again
                 self.refresh()
                 return
-            self._read[document.uri] = analysis, said
+            self._read[document.uri] = snapshot, said
             yield
 
 
-def _said(analysis: Analysis) -> object:
+def _said(snapshot: Snapshot) -> object:
     from jaxpert.ide.code_lenses import code_lenses
     from jaxpert.ide.inlay_hints import HintKind, inlay_hints
 
-    hints = inlay_hints(analysis.model, _WHOLE, frozenset(HintKind))
-    lenses = code_lenses(analysis.model)
+    hints = inlay_hints(snapshot.model, _WHOLE, frozenset(HintKind))
+    lenses = code_lenses(snapshot.model)
     return [(hint.position, hint.label) for hint in hints], [(lens.range, lens.title) for lens in lenses]

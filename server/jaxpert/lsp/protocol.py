@@ -41,6 +41,12 @@ class Refusal(JsonRpcException):
     CODE = types.LSPErrorCodes.RequestFailed.value
 
 
+class ContentModified(Refusal):
+    """A request about a text that is another one by now; a client drops it, or says why nothing happens."""
+
+    CODE = types.LSPErrorCodes.ContentModified.value
+
+
 class Protocol(LanguageServerProtocol):
     """pygls' protocol, answering also what it would leave unanswered."""
 

@@ -7,6 +7,7 @@ runs on that loop's thread, so a run always sees the newest text and there is ne
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ _QUICK = 0.015  # an analysis this short is never worth a delay
 _WEIGHT = 0.3  # of the newest measurement in the moving averages
 _SLOWEST_TYPING = 1.0  # a longer pause says nothing about the typist's speed
 _MANY_OBJECTS = 40_000  # young objects after which we collect without waiting for quiet
+
+logger = logging.getLogger("jaxpert")
 
 
 @dataclass(slots=True)
@@ -84,7 +87,7 @@ class Scheduler:
         loop: an event loop.
         analyse: analyses the document with the given key and tells the client.
         idle_work: what to do when it is quiet, in small steps: between two of them, changes go first, and when
-            one arrives the rest is dropped and started again at the next quiet.
+            one arrives the rest is dropped and started again at the next quiet. So it is when a step fails.
         clock: seconds of a monotonic clock.
     """
 
@@ -157,6 +160,11 @@ class Scheduler:
         if self._idle is None:
             self._idle = self._loop.call_later(self.quiet, self._when_quiet)
 
+    def wake(self) -> None:
+        """There is idle work: it comes when it is quiet, unless it is under way."""
+        if self._idle is None:
+            self.touch()
+
     def _plan(self, key: str, delay: float) -> None:
         if timer := self._pending.get(key):
             timer.cancel()
@@ -183,7 +191,12 @@ class Scheduler:
         if self._steps is None:  # something happened in between
             self._idle = self._loop.call_later(self.quiet, self._when_quiet)
             return
-        if next(self._steps, self) is not self:
+        try:
+            is_over = next(self._steps, self) is self
+        except Exception as error:
+            logger.error("idle work failed: %s: %s", type(error).__name__, error)
+            is_over = True
+        if not is_over:
             self._idle = self._loop.call_later(0, self._step)
             return
         self._steps = self._idle = None

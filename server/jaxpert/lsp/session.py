@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
-from jaxpert.lsp.convert import SOURCE, to_range, uri_from_path
+from jaxpert.lsp.configuration_problems import ConfigurationProblems
+from jaxpert.lsp.convert import position_from
 from jaxpert.lsp.disk_texts import DiskTexts
 from jaxpert.lsp.documents import Document, Documents
 from jaxpert.lsp.folders import Folders
@@ -29,12 +30,10 @@ from jaxpert.lsp.schedule import Loop, Scheduler, settle_heap
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
-    from jaxpert.ide.actions import Action
     from jaxpert.lsp.documents import Part
     from jaxpert.lsp.language_server import JaxpertServer
-    from jaxpert.project.config import ConfigProblem
-    from jaxpert.project.workspace import Workspace
-    from jaxpert.text.lines import Range
+    from jaxpert.project.workspace import Snapshot, Workspace
+    from jaxpert.text.lines import Position
 
 logger = logging.getLogger("jaxpert")
 
@@ -68,15 +67,16 @@ class Session:
         self.client = client
         self.folders = folders
         self.scheduler = Scheduler(loop, self._analyse_and_tell, self._idle_work)
+        self._snapshots: dict[str, tuple[int, Snapshot]] = {}
         self._analyses: dict[str, tuple[int, Analysis]] = {}
         self._reports: dict[str, dict[str, Report]] = {}
         self._result_ids = itertools.count(1)
         self._age = 0
         self._unreconciled: set[str] = set()
         self._heap_grew = True
-        self._told_problems: dict[Path, list[ConfigProblem]] = {}
         self._said: set[str] = set()
         self.notes = Notes(self)
+        self.problems = ConfigurationProblems(self)
         self.disk = DiskTexts()
         self.indexing = Indexing(self)
 
@@ -132,6 +132,7 @@ class Session:
         self.scheduler.forget(document.uri)
         self._unreconciled.discard(document.uri)
         self.notes.closed(document.uri)
+        self._snapshots.pop(document.uri, None)
         self._analyses.pop(document.uri, None)
         reports = self._reports.pop(document.uri, {})
         if self.pushes(document):
@@ -167,8 +168,10 @@ class Session:
         for document in self.documents:
             if self.pushes(document):
                 self.scheduler.soon(document.uri)
+        self.scheduler.touch()
         self.refresh()
         self.notes.refresh()
+        self.server.status_changed()
 
     def refresh(self) -> None:
         """Ask a client that pulls to pull again."""
@@ -177,17 +180,28 @@ class Session:
 
     # -- analysis ---------------------------------------------------------------------------------------------
 
+    def snapshot(self, document: Document) -> Snapshot | None:
+        """What is known about ``document`` now without asking the rules; None when it is not analysed."""
+        if document.too_large or not self.folders.settings(self.folders.folder_of(document.path)).enable:
+            return None
+        kept = self._snapshots.get(document.uri)
+        if kept is None or kept[0] != self._age:
+            kept = self._snapshots[document.uri] = self._age, self.workspace.snapshot(document.path)
+            self.scheduler.wake()  # the files that it rests on may have changed without a word
+        return kept[1]
+
     def analysis(self, document: Document) -> Analysis | None:
         """What is known about ``document`` now; None when it is not analysed."""
         from jaxpert.engine.analyze import analyze
 
-        if document.too_large or not self.folders.settings(self.folders.folder_of(document.path)).enable:
+        snapshot = self.snapshot(document)
+        if snapshot is None:
             return None
         kept = self._analyses.get(document.uri)
         if kept is not None and kept[0] == self._age:
             return kept[1]
         began = time.perf_counter()
-        analysis = analyze(self.workspace.snapshot(document.path), quick=document.uri in self._unreconciled)
+        analysis = analyze(snapshot, quick=self.is_changing(document))
         if _is_excluded(analysis):
             analysis = replace(analysis, findings=())
         self._analyses[document.uri] = self._age, analysis
@@ -215,44 +229,37 @@ class Session:
         self._reports[document.uri] = reports
         return reports
 
+    def analysis_at_hand(self, document: Document) -> Analysis | None:
+        """As :meth:`analysis`; but None also where all rules would have to be asked about all of ``document``."""
+        kept = self._analyses.get(document.uri)
+        return self.analysis(document) if kept and (kept[0] == self._age or self.is_changing(document)) else None
+
     def place(self, uri: str) -> tuple[Document, Part, Analysis] | None:
         """The analysed document that the file or cell ``uri`` belongs to, that part of it, and its analysis."""
+        found = self.glance(uri)
+        analysis = self.analysis(found[0]) if found is not None else None
+        return None if found is None or analysis is None else (*found[:2], analysis)
+
+    def glance(self, uri: str) -> tuple[Document, Part, Snapshot] | None:
+        """As :meth:`place`, with what is known without asking the rules."""
         found = self.documents.part(uri)
         if found is None or not found[1].analysed:
             return None
-        analysis = self.analysis(found[0])
-        return None if analysis is None else (*found, analysis)
+        snapshot = self.snapshot(found[0])
+        return None if snapshot is None else (*found, snapshot)
 
-    def actions(
-        self, document: Document, analysis: Analysis, area: Range, only: Sequence[str] | None
-    ) -> Iterator[Action]:
-        """What can be done about the findings at ``area`` and in the whole document, and to the code at ``area``, of
-        the kinds ``only``.
-        """
-        from jaxpert.ide.actions import FIX_ALL, QUICK_FIX, quick_fixes, refactoring_actions, wanted
+    def spot(self, uri: str, position: types.Position) -> tuple[Document, Part, Snapshot, Position] | None:
+        """As :meth:`glance`, with a position of the client's in the text that is analysed; None where there is none."""
+        found = self.glance(uri)
+        if found is None or position.line >= len(found[1].text.lines):
+            return None
+        document, part, snapshot = found
+        place = document.absolute(part, position_from(part.text.lines, position, self.client.encoding))
+        return None if place is None else (document, part, snapshot, place)
 
-        if wanted(QUICK_FIX, only):
-            yield from quick_fixes(analysis, area)
-        yield from refactoring_actions(analysis, area, only)
-        if wanted(FIX_ALL, only) and (action := self._fix_all(document, analysis)):
-            yield action
-
-    def _fix_all(self, document: Document, analysis: Analysis) -> Action | None:
-        """What fixes everything in ``document``. Its text changes on the way and is the same again afterwards."""
-        from jaxpert.engine.analyze import analyze
-        from jaxpert.ide.actions import fix_all
-
-        before = analysis.snapshot.text
-
-        def analyse(text: str) -> Analysis:
-            self.workspace.replace(document.path, text)
-            return analyze(self.workspace.snapshot(document.path))
-
-        try:
-            return fix_all(analysis, analyse)
-        finally:
-            self.workspace.replace(document.path, before)
-            self._age += 1  # an analysis is only good until the text changes
+    def is_changing(self, document: Document) -> bool:
+        """Whether the text has changed since rules were last asked about all of it."""
+        return document.uri in self._unreconciled
 
     # -- telling ----------------------------------------------------------------------------------------------
 
@@ -278,12 +285,12 @@ class Session:
         for uri in uris:
             self.server.publish(types.PublishDiagnosticsParams(uri, []))
 
-    def _analyse_and_tell(self, uri: str) -> None:
+    def _analyse_and_tell(self, uri: str, with_version: bool = True) -> None:
         document = self.documents.get(uri)
         if document is None:
             return
         try:
-            self.tell(document, with_version=not document.is_notebook)
+            self.tell(document, with_version=with_version and not document.is_notebook)
         except Exception as error:
             self.server.failed("analysis", error)
 
@@ -294,22 +301,33 @@ class Session:
             self._unreconciled.discard(uri)
             document = self.documents.get(uri)
             if document is not None and not document.too_large:
-                news |= self.workspace.source(document.path).reconcile()
+                try:
+                    news |= self.workspace.source(document.path).reconcile()
+                    yield
+                    news |= self._has_more(document)
+                except Exception as error:
+                    self.server.failed("reading a document afresh", error)
                 yield
-                news |= self._has_more(document)
-                yield
-        yield from self.indexing.steps()
+        yield from self._guarded("reading projects", self.indexing.steps())
         news |= self.indexing.take_news()
         if news:
             self._age += 1
-        yield from self._tell_all(news)
-        yield from self.notes.steps()
+        yield from self._guarded("telling what is new", self._tell_all(news))
+        yield from self._guarded("looking at hints and lenses", self.notes.steps())
         if self._heap_grew:
             self._heap_grew = False
             settle_heap()
 
+    def _guarded(self, what: str, steps: Iterator[None]) -> Iterator[None]:
+        """``steps``, until one fails: that costs a log line, and what comes after them all goes on."""
+        try:
+            yield from steps
+        except Exception as error:
+            self.server.failed(what, error)
+
     def _has_more(self, document: Document) -> bool:
         """Whether rules that are asked about the whole of ``document`` say more than while its text was changing."""
+        self._snapshots.pop(document.uri, None)
         before = self._analyses.pop(document.uri, None)
         if before is None or before[0] != self._age:
             return False
@@ -324,7 +342,7 @@ class Session:
         """
         for document in self.documents:
             if self.pushes(document):
-                self.tell(document)
+                self._analyse_and_tell(document.uri, with_version=False)
                 yield
         if not (news and self.client.refreshes):
             return
@@ -335,40 +353,8 @@ class Session:
                     return
                 yield
 
-    # -- configuration ----------------------------------------------------------------------------------------
-
     def _tell_problems(self) -> None:
-        """Show the mistakes in the configuration of the open documents, and no longer those that are gone."""
-        found: dict[Path, list[ConfigProblem]] = {}
-        for _, analysis in self._analyses.values():
-            for problem in analysis.snapshot.problems:
-                same_file = found.setdefault(problem.path, [])
-                if problem not in same_file:
-                    same_file.append(problem)
-        for path in self._told_problems.keys() | found.keys():
-            problems = found.get(path, [])
-            if problems == self._told_problems.get(path, []):
-                continue
-            if not path.is_absolute():  # not a file: the editor's own settings
-                for problem in problems:
-                    self.server.show_warning(f"jaxpert: {problem}")
-                continue
-            lines = self.lines_on_disk(path)
-            diagnostics = [
-                types.Diagnostic(
-                    range=to_range(lines, problem.range, self.client.encoding),
-                    severity=types.DiagnosticSeverity.Error,
-                    source=SOURCE,
-                    message=problem.message,
-                )
-                for problem in problems
-            ]
-            self.server.publish(types.PublishDiagnosticsParams(uri_from_path(str(path)), diagnostics))
-        self._told_problems = found
-
-    def lines_on_disk(self, path: Path) -> Sequence[str]:
-        """The lines of a file that is not open; a single empty one where it cannot be read."""
-        return self.disk.get(str(path)).lines
+        self.problems.tell(problem for _, analysis in self._analyses.values() for problem in analysis.snapshot.problems)
 
     def _say_once(self, level: int, message: str) -> None:
         if message not in self._said:

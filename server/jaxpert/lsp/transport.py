@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,19 +23,29 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16
 
+DEAF_FOR = 3.0
+"""Seconds in which a client that has closed our input reads nothing of our output before we take it for gone."""
+
 
 class DescriptorWriter:
-    """Writes whole messages to a file descriptor."""
+    """Writes whole messages to a file descriptor. It waits for a client that does not read.
+
+    Attributes:
+        waiting_since: when the write that goes on right now began; None when none does.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.waiting_since: float | None = None
 
     def write(self, data: bytes) -> None:
         """Write all of ``data``; what a client that is gone does not read is dropped."""
         view = memoryview(data)
         with contextlib.suppress(BrokenPipeError, OSError):
             while view:
+                self.waiting_since = time.monotonic()
                 view = view[os.write(self._descriptor, view) :]
+        self.waiting_since = None
 
     def close(self) -> None:
         """Nothing to do: the descriptor lives as long as the process."""
@@ -60,9 +71,29 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 def run_on_descriptors(server: JaxpertServer, incoming: int, outgoing: int) -> int:
-    """Serve until the client says exit or closes ``incoming``; returns the exit code."""
-    server.protocol.set_writer(DescriptorWriter(outgoing))
-    return asyncio.run(_serve(server, lambda loop, take, end: _read_in_thread(incoming, loop, take, end)))
+    """Serve until the client says exit or closes ``incoming``; returns the exit code.
+
+    A client that closes ``incoming`` and reads no more, but keeps ``outgoing`` open, holds up the event loop in the
+    middle of a message: then the process ends on the spot.
+    """
+    writer = DescriptorWriter(outgoing)
+    server.protocol.set_writer(writer)
+    is_over = threading.Event()
+
+    def read(loop: asyncio.AbstractEventLoop, take: Take, end: End) -> None:
+        _read_in_thread(incoming, loop, take, end, lambda: _leave_when_stuck(writer, is_over))
+
+    try:
+        return asyncio.run(_serve(server, read))
+    finally:
+        is_over.set()
+
+
+def _leave_when_stuck(writer: DescriptorWriter, is_over: threading.Event) -> None:
+    while not is_over.wait(DEAF_FOR / 10):
+        since = writer.waiting_since
+        if since is not None and time.monotonic() - since > DEAF_FOR:
+            os._exit(1)
 
 
 def run_on_port(server: JaxpertServer, host: str, port: int) -> int:
@@ -101,8 +132,10 @@ async def _serve(server: JaxpertServer, begin: Callable[[asyncio.AbstractEventLo
         server.end()
 
 
-def _read_in_thread(descriptor: int, loop: asyncio.AbstractEventLoop, take: Take, end: End) -> None:
-    """Hand what arrives at ``descriptor`` to the loop.
+def _read_in_thread(
+    descriptor: int, loop: asyncio.AbstractEventLoop, take: Take, end: End, afterwards: Callable[[], None]
+) -> None:
+    """Hand what arrives at ``descriptor`` to the loop, and when nothing comes any more, do something in the thread.
 
     A thread with plain reads works for pipes, files and terminals on every system. It is a daemon and holds no
     lock of a buffered file, so it never keeps the process from ending.
@@ -116,6 +149,7 @@ def _read_in_thread(descriptor: int, loop: asyncio.AbstractEventLoop, take: Take
             except OSError:
                 pass
             loop.call_soon_threadsafe(end)
+            afterwards()
 
     threading.Thread(target=read, name="jaxpert-input", daemon=True).start()
 

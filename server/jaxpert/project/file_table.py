@@ -40,20 +40,80 @@ class FileTable:
         real = self._real_paths.get(name)
         if real is None:
             real = self._real_paths[name] = os.path.realpath(name)
+            known = self.files.get(real)
+            if known is not None and name != known.path and os.path.realpath(known.path) != real:
+                self._rename(known, name)  # the link that it was first asked for by is another one now
         file = self.files.get(real)
         if file is None:
             file = self.files[real] = TrackedFile(name, real)
         return file
 
+    def _rename(self, file: TrackedFile, path: str) -> None:
+        """``file`` is to be read at ``path``, and whatever knows the old path is void."""
+        if not file.is_open:
+            file.forget()
+        file.path = path
+        file.model = file.names = file.indexed = None
+        file.forget_links()
+        file.touch()
+        file.outdated = None
+
     # -- what changes -----------------------------------------------------------------------------------------
 
+    def open(self, path: str | Path) -> TrackedFile:
+        """The file at ``path``, which is a buffer of the editor from now on."""
+        file = self.buffer_at(path)
+        if file is None:
+            self._real_paths.pop(os.path.abspath(path), None)  # it may lead elsewhere by now
+            file = self.file(path)
+        file.opened_as = os.path.abspath(path)
+        file.is_open = True
+        self.opened[file.real] = file
+        return file
+
+    def close(self, file: TrackedFile) -> None:
+        """The file is no buffer any more."""
+        file.is_open = False
+        del self.opened[file.real]
+        self._real_paths.pop(file.opened_as, None)
+        if os.path.realpath(file.path) != file.real:
+            self._rename(file, file.real)
+
+    def buffer_at(self, path: str | Path) -> TrackedFile | None:
+        """The buffer that stands for the file at ``path``, if one does."""
+        name = os.path.abspath(path)
+        named = next((file for file in self.opened.values() if file.opened_as == name), None)
+        return named or self.opened.get(os.path.realpath(name))
+
+    def leads_elsewhere(self, path: str) -> bool:
+        """Whether ``path`` was asked for and leads to another file than at the last :meth:`links_changed`."""
+        return self._real_paths.get(path, "") not in ("", os.path.realpath(path))
+
     def links_changed(self) -> None:
-        """A path may lead to another file than before."""
+        """A path may lead to another file than before. What is open under it goes with it."""
         self._real_paths.clear()
+        for file in list(self.opened.values()):
+            real = os.path.realpath(file.opened_as)
+            if real != file.real and real not in self.opened:
+                self._move(file, real)
+                self.layout_changed()
+        self._real_paths.update((file.opened_as, file.real) for file in self.opened.values())
+
+    def _move(self, file: TrackedFile, real: str) -> None:
+        """The buffer ``file`` stands for another file than before, and what it stood for is on disk again."""
+        left = self.files[file.real] = TrackedFile(file.real, file.real)
+        del self.opened[file.real]
+        left.state = file.state + 1
+        if (replaced := self.files.get(real)) is not None:
+            file.state = max(file.state, replaced.state)
+        file.real = real
+        self._rename(file, file.opened_as)
+        file.is_shared = True  # as the one that was there may have been
+        self.files[real] = self.opened[real] = file
 
     def came_or_went(self, path: str) -> None:
         """Note whether there is now a file at ``path``, if that is news."""
-        exists = os.path.realpath(path) in self.opened or os.path.exists(path)
+        exists = self.buffer_at(path) is not None or os.path.exists(path)
         if self.resolver.is_news(path, exists):
             self.layout_changed()
 

@@ -105,7 +105,11 @@ class ProjectIndex:
         while self.outdated:
             if self._building is None:
                 self._building = self._build()
-            step = next(self._building, None)
+            try:
+                step = next(self._building, None)
+            except Exception:
+                self._building = None  # so that it is not taken for complete
+                raise
             if step is None:
                 self._building = None
                 self.outdated = False

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.fuel import FUEL
-from jaxpert.model.names import ANY, NameFacts, NamePlace
+from jaxpert.model.names import NameFacts, NamePlace
 from jaxpert.project.file_table import FileTable
 from jaxpert.project.index import IndexStep, ProjectIndex, is_about_names
 from jaxpert.project.resolver import is_inside
 from jaxpert.project.switches import Switches
 from jaxpert.project.tracked_file import TrackedFile
 from jaxpert.text.decoding import UnreadableSource
+from jaxpert.text.gaps import ANY
 
 if TYPE_CHECKING:
     from jaxpert.model.outline import OutlineEntry

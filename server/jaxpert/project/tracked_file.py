@@ -30,6 +30,7 @@ class TrackedFile:
     Attributes:
         path: as it was first asked for.
         is_open: whether ``source`` is a buffer of the editor.
+        opened_as: the path that the editor calls it by.
         model, outdated: its model; after a change, the model to be renewed.
         state: changes whenever what other files may have learned from this one can have.
         looked_into: for each module that was asked for, the real path of its file (None when there is none) and the
@@ -51,6 +52,7 @@ class TrackedFile:
         self.path = path
         self.real = real
         self.is_open = False
+        self.opened_as = ""
         self.source: SourceFile | None = None
         self.notebook: NotebookMap | None = None
         self.on_disk: SourceText | None = None

@@ -131,17 +131,16 @@ class Workspace:
 
         A notebook that is open already is edited only where its text differs.
         """
-        file = self._file(path)
-        if notebook is not None and file.is_open and file.notebook is not None and file.source is not None:
+        file = self._table.buffer_at(path)
+        if notebook is not None and file is not None and file.notebook is not None and file.source is not None:
             file.source.replace(notebook.text)
         else:
+            file = self._table.open(path)
             file.forget()
             file.source = SourceFile(text if notebook is None else notebook.text)
         file.notebook = notebook
         file.touch()
         self._kept.pop(file.real, None)
-        file.is_open = True
-        self._open[file.real] = file
         self._table.came_or_went(file.path)
 
     def edit(self, path: Path, area: Range, new_text: str) -> None:
@@ -173,12 +172,15 @@ class Workspace:
             raise KeyError(str(path))
         return file.source
 
+    def is_open(self, path: Path) -> bool:
+        """Whether the file at ``path`` is open, under whichever name."""
+        return self._table.buffer_at(path) is not None
+
     def close(self, path: Path) -> None:
         """The file at ``path`` is again what is on disk, if anything."""
         file = self._file(path)
         if file.is_open:
-            file.is_open = False
-            del self._open[file.real]
+            self._table.close(file)
             file.forget()
             file.touch()
             self._table.came_or_went(file.path)
@@ -190,6 +192,8 @@ class Workspace:
         Anything that is no source file counts as configuration.
         """
         changed = None if paths is None else [os.path.abspath(path) for path in paths]
+        if any(map(self._table.leads_elsewhere, changed or ())):
+            self._projects.look_again()  # the file that it led to counts by its own name now
         self._table.links_changed()
         if changed is None or not all(path.endswith(SUFFIXES) for path in changed):
             self._table.layout_changed()
@@ -238,7 +242,7 @@ class Workspace:
         Args:
             containing: of a file on disk that does not contain this, there need be no lines.
         """
-        opened = self._open.get(os.path.realpath(path))
+        opened = self._table.buffer_at(path)
         if opened is not None and opened.source is not None:
             return opened.source.lines
         is_notebook = path.endswith(".ipynb")
@@ -260,7 +264,7 @@ class Workspace:
 
     def may_edit(self, path: str) -> bool:
         """Whether the file at ``path`` is the user's: open, or in one of the folders that the user works in."""
-        if os.path.realpath(path) in self._open or not self._resolver.roots:
+        if not self._resolver.roots or self._table.buffer_at(path) is not None:
             return True
         return any(is_inside(path, root) for root in self._resolver.roots)
 
@@ -355,7 +359,9 @@ class Workspace:
         while total > self._lines_kept and len(self._kept) > 1:
             real, count = self._kept.popitem(last=False)
             file = self._files[real]
-            if self._releases_trees:
+            if file.is_open:  # a path that led to another file now leads to this one
+                pass
+            elif self._releases_trees:
                 file.dismantle()
             else:
                 file.drop_trees()

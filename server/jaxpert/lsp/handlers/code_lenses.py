@@ -20,16 +20,16 @@ def code_lens(session: Session, params: types.CodeLensParams) -> list[types.Code
     """``textDocument/codeLens``."""
     from jaxpert.ide.code_lenses import code_lenses
 
-    found = session.place(params.text_document.uri)
+    found = session.glance(params.text_document.uri)
     if found is None:
         return None
-    document, part, analysis = found
-    session.notes.asked(document, analysis)
+    document, part, snapshot = found
+    session.notes.asked(document, snapshot)
     if not session.folders.settings(session.folders.folder_of(document.path)).code_lenses:
         return []
     encoding = session.client.encoding
     given = []
-    for lens in code_lenses(analysis.model):
+    for lens in code_lenses(snapshot.model):
         placed = document.locate(lens.range)
         if placed is None or placed[0] is not part:
             continue

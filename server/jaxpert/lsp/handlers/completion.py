@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from jaxpert.lsp.convert import position_from, to_range
+from jaxpert.lsp.convert import to_range
 from jaxpert.lsp.session import Session
 
 if TYPE_CHECKING:
@@ -31,13 +31,10 @@ def completion(session: Session, params: types.CompletionParams) -> types.Comple
     """``textDocument/completion``."""
     from jaxpert.ide.completion_item import MOST
 
-    if (found := session.place(params.text_document.uri)) is None:
+    if (found := session.spot(params.text_document.uri, params.position)) is None:
         return None
-    document, part, analysis = found
-    position = document.absolute(part, position_from(part.text.lines, params.position, session.client.encoding))
-    if position is None:
-        return None
-    items = [item for source in sources() for item in source(analysis.model, position)]
+    document, part, snapshot, position = found
+    items = [item for source in sources() for item in source(snapshot.model, position)]
     made = [made for item in items if (made := _completion_item(session, document, part, item)) is not None]
     return types.CompletionList(is_incomplete=len(items) >= MOST, items=made)
 

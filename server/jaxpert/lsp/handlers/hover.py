@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from jaxpert.lsp.convert import position_from, to_range
+from jaxpert.lsp.convert import to_range
 from jaxpert.lsp.session import Session
 from jaxpert.lsp.without_tls import asyncio
 
@@ -21,20 +21,24 @@ PATIENCE = 0.03
 
 
 async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
-    """``textDocument/hover``."""
+    """``textDocument/hover``. Before the document was first analysed, it does not wait for the findings there where
+    something else can be said.
+    """
+    from jaxpert.engine.analyze import Analysis
     from jaxpert.ide import hover as texts  # brings in the rules, which are not needed before
 
-    if (found := session.place(params.text_document.uri)) is None:
+    if (found := session.spot(params.text_document.uri, params.position)) is None:
         return None
-    document, part, analysis = found
-    encoding = session.client.encoding
-    position = document.absolute(part, position_from(part.text.lines, params.position, encoding))
-    shown = texts.hover_at(analysis, position) if position is not None else None
+    document, part, snapshot, position = found
+    analysis = session.analysis_at_hand(document)
+    shown = texts.hover_at(analysis or Analysis((), snapshot.model, snapshot), position)
+    if shown is None and analysis is None and (analysis := session.analysis(document)) is not None:
+        shown = texts.hover_at(analysis, position)
     placed = document.locate(shown.range) if shown is not None else None
-    if position is None or shown is None or placed is None:
+    if shown is None or placed is None:
         return None
-    area = to_range(part.text.lines, placed[1], encoding)  # before the text may change
-    shown = replace(shown, blocks=(*shown.blocks, *await _docstring(session, analysis.model, position)))
+    area = to_range(part.text.lines, placed[1], session.client.encoding)  # before the text may change
+    shown = replace(shown, blocks=(*shown.blocks, *await _docstring(session, snapshot.model, position)))
     if session.client.markdown:
         contents = types.MarkupContent(types.MarkupKind.Markdown, texts.to_markdown(shown))
     else:

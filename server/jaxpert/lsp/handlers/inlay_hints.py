@@ -16,11 +16,11 @@ def inlay_hint(session: Session, params: types.InlayHintParams) -> list[types.In
     from jaxpert.ide.blocks import plain
     from jaxpert.ide.inlay_hints import HintKind, inlay_hints
 
-    found = session.place(params.text_document.uri)
+    found = session.glance(params.text_document.uri)
     if found is None:
         return None
-    document, part, analysis = found
-    session.notes.asked(document, analysis)
+    document, part, snapshot = found
+    session.notes.asked(document, snapshot)
     settings = session.folders.settings(session.folders.folder_of(document.path))
     kinds = frozenset(kind for kind in HintKind if kind.value not in settings.hints_off)
     encoding = session.client.encoding
@@ -29,7 +29,7 @@ def inlay_hint(session: Session, params: types.InlayHintParams) -> list[types.In
     if first is None or last is None:
         return None
     given = []
-    for hint in inlay_hints(analysis.model, Range(first, last), kinds):
+    for hint in inlay_hints(snapshot.model, Range(first, last), kinds):
         placed = document.locate(Range(hint.position, hint.position))
         if placed is None or placed[0] is not part:
             continue

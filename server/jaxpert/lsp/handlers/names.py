@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
-from jaxpert.lsp.convert import position_from, to_range, to_text_edits, uri_from_path
+from jaxpert.lsp.convert import to_range, to_text_edits, uri_from_path
 from jaxpert.lsp.locations import location
 from jaxpert.lsp.protocol import Refusal
 from jaxpert.lsp.session import Session
@@ -17,11 +17,10 @@ from jaxpert.lsp.workspace_edits import FileEdits, buffer_edits, to_workspace_ed
 from jaxpert.text.edits import Edit
 
 if TYPE_CHECKING:
-    from jaxpert.engine.analyze import Analysis
     from jaxpert.ide.name_graph import NameHere
     from jaxpert.lsp.documents import Document, Part
     from jaxpert.model.names import Spot
-    from jaxpert.text.lines import Position
+    from jaxpert.project.workspace import Snapshot
 
 
 def rename_options(client: ClientProfile) -> types.RenameOptions:
@@ -38,8 +37,8 @@ def definition(
     found = _name(session, params.text_document, params.position)
     if found is None:
         return None
-    document, part, analysis, here = found
-    locations = _locations(session, document, analysis, definitions(analysis.model, here))
+    document, part, snapshot, here = found
+    locations = _locations(session, document, snapshot, definitions(snapshot.model, here))
     if not locations or not session.client.links:
         return locations or None
     placed = document.locate(here.range)
@@ -54,9 +53,9 @@ def references(session: Session, params: types.ReferenceParams) -> list[types.Lo
     found = _name(session, params.text_document, params.position)
     if found is None:
         return None
-    document, _, analysis, here = found
-    spots = find(analysis.model, here, params.context.include_declaration)
-    return _locations(session, document, analysis, spots)
+    document, _, snapshot, here = found
+    spots = find(snapshot.model, here, params.context.include_declaration)
+    return _locations(session, document, snapshot, spots)
 
 
 def document_highlight(
@@ -68,9 +67,9 @@ def document_highlight(
     found = _name(session, params.text_document, params.position)
     if found is None:
         return None
-    document, part, analysis, here = found
+    document, part, snapshot, here = found
     given = []
-    for area, access in highlights(analysis.model, here):
+    for area, access in highlights(snapshot.model, here):
         placed = document.locate(area)
         if placed is not None and placed[0] is part:
             kind = types.DocumentHighlightKind.Write if access is Access.TAG else types.DocumentHighlightKind.Read
@@ -88,12 +87,12 @@ def prepare_rename(session: Session, params: types.PrepareRenameParams) -> types
     """
     from jaxpert.ide import rename as renames
 
-    found = _place(session, params.text_document, params.position)
+    found = session.spot(params.text_document.uri, params.position)
     if found is None:
         return None
-    document, part, analysis, position = found
+    document, part, snapshot, position = found
     try:
-        prepared = renames.prepare_rename(session.workspace, analysis.model, position)
+        prepared = renames.prepare_rename(session.workspace, snapshot.model, position)
     except renames.RenameRefused as reason:
         session.indexing.resume()
         raise Refusal(str(reason)) from reason
@@ -112,12 +111,12 @@ def rename(session: Session, params: types.RenameParams) -> types.WorkspaceEdit 
     """
     from jaxpert.ide import rename as renames
 
-    found = _place(session, params.text_document, params.position)
+    found = session.spot(params.text_document.uri, params.position)
     if found is None:
         return None
-    document, _, analysis, position = found
+    document, _, snapshot, position = found
     try:
-        edits = renames.rename(session.workspace, analysis.model, position, params.new_name)
+        edits = renames.rename(session.workspace, snapshot.model, position, params.new_name)
     except renames.RenameRefused as reason:
         session.indexing.resume()
         raise Refusal(str(reason)) from reason
@@ -125,7 +124,7 @@ def rename(session: Session, params: types.RenameParams) -> types.WorkspaceEdit 
         return None
     made: list[FileEdits] = []
     for path, own in edits.items():
-        target = document if path == analysis.model.path else session.documents.by_path(Path(path))
+        target = document if path == snapshot.model.path else session.documents.by_path(Path(path))
         if target is None:
             made += _on_disk(session, path, own)
             continue
@@ -147,33 +146,22 @@ def _on_disk(session: Session, path: str, edits: Iterable[Edit]) -> Iterable[Fil
     return [FileEdits(uri_from_path(path), None, to_text_edits(text.lines, moved, session.client.encoding))]
 
 
-def _place(
-    session: Session, identifier: types.TextDocumentIdentifier, position: types.Position
-) -> tuple[Document, Part, Analysis, Position] | None:
-    found = session.place(identifier.uri)
-    if found is None:
-        return None
-    document, part, analysis = found
-    place = document.absolute(part, position_from(part.text.lines, position, session.client.encoding))
-    return None if place is None else (document, part, analysis, place)
-
-
 def _name(
     session: Session, identifier: types.TextDocumentIdentifier, position: types.Position
-) -> tuple[Document, Part, Analysis, NameHere] | None:
+) -> tuple[Document, Part, Snapshot, NameHere] | None:
     from jaxpert.ide.name_graph import name_at
 
-    found = _place(session, identifier, position)
+    found = session.spot(identifier.uri, position)
     here = name_at(found[2].model, found[3]) if found is not None else None
     return None if found is None or here is None else (*found[:3], here)
 
 
 def _locations(
-    session: Session, document: Document, analysis: Analysis, spots: Iterable[Spot]
+    session: Session, document: Document, snapshot: Snapshot, spots: Iterable[Spot]
 ) -> list[types.Location]:
     given = []
     for spot in spots:
-        path = "" if spot.path == analysis.model.path else spot.path
+        path = "" if spot.path == snapshot.model.path else spot.path
         if (place := location(session, document, path, spot.range, spot.written)) is not None:
             given.append(place)
     return given

@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
-from jaxpert.lsp.convert import position_from
 from jaxpert.lsp.session import Session
 
 OPTIONS = types.SignatureHelpOptions(trigger_characters=["(", ","], retrigger_characters=["=", ")"])
@@ -15,11 +14,8 @@ def signature_help(session: Session, params: types.SignatureHelpParams) -> types
     """``textDocument/signatureHelp``."""
     from jaxpert.ide.signature_help import signature_help as find
 
-    if (found := session.place(params.text_document.uri)) is None:
-        return None
-    document, part, analysis = found
-    position = document.absolute(part, position_from(part.text.lines, params.position, session.client.encoding))
-    shown = find(analysis.model, position) if position is not None else None
+    found = session.spot(params.text_document.uri, params.position)
+    shown = find(found[2].model, found[3]) if found is not None else None
     if shown is None:
         return None
     parameters = [

@@ -31,10 +31,10 @@ def document_symbol(
     """``textDocument/documentSymbol``: nested where the client shows that, else one list."""
     from jaxpert.ide.symbols import document_symbols
 
-    if (found := session.place(params.text_document.uri)) is None:
+    if (found := session.glance(params.text_document.uri)) is None:
         return None
-    document, part, analysis = found
-    symbols = document_symbols(analysis.model)
+    document, part, snapshot = found
+    symbols = document_symbols(snapshot.model)
     if session.client.nested_symbols:
         return list(_nested(session, document, part, symbols))
     return list(_flat(session, document, part, symbols, ""))
