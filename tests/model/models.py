@@ -62,7 +62,7 @@ def in_words(value: Value) -> str:
     if isinstance(value, Literal):
         return repr(value.value)
     if isinstance(value, Pattern):
-        return f"/{value.regex}/"
+        return f"/{'…'.join(value.parts)}/"
     if isinstance(value, Typed):
         return f"<{value.type}>"
     if isinstance(value, Sequence):

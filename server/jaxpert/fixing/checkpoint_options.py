@@ -20,7 +20,7 @@ def with_option(model: FileModel, checkpoint: Checkpoint, name: str, value: str)
     lines, node, call = model.source.lines, checkpoint.node, checkpoint.call
     where = model.range_of(node)
     given = call.arguments.get(name) if call is not None else None
-    if where is None or (given is not None and given.keyword is None):
+    if where is None or (given is not None and (given.keyword is None or given.is_spread)):
         return None
     if isinstance(node, ast.Call) and call is not None:
         inner = model.range_of(call.node)

@@ -54,7 +54,7 @@ def ensure_import(
         return ImportedName(known, ())
     if any(_path(binding) != path for binding in names.get(name, ())):
         return None
-    edit = _insertion(lines, node, use)
+    edit = _insertion(lines if source is None else _head(source), node, use)
     return None if edit is None else ImportedName(name, (edit,))
 
 
@@ -80,7 +80,7 @@ def _known(names: Mapping[str, list[Binding]], module: str, member: str) -> str 
 def _names_at(source: SourceFile, use: Position) -> Mapping[str, list[Binding]]:
     """What names mean at ``use``: the module's, and over them those of the functions around."""
     around = []
-    for tree in source.trees():
+    for tree in source.unit_at(use.line).trees:
         for function in tree.functions.values():
             area = source.range_of(function.node)
             if area is not None and area.contains(use):
@@ -88,7 +88,7 @@ def _names_at(source: SourceFile, use: Position) -> Mapping[str, list[Binding]]:
     names = {}
     for name, bindings in source.module.bindings.items():
         # Code of the module itself only sees what stands above it.
-        areas = [source.range_of(binding.node) for binding in bindings]
+        areas = (source.range_of(binding.node) for binding in bindings)
         if around or all(area is not None and area.end <= use for area in areas):
             names[name] = bindings
     for _, inner in sorted(around, key=lambda one: one[0]):
@@ -109,6 +109,22 @@ def _path(binding: Binding) -> str | None:
     if binding.kind is BindingKind.FROM_IMPORT and not binding.detail[1]:
         return f"{binding.detail[0]}.{binding.detail[2]}"
     return None
+
+
+def _head(source: SourceFile) -> Sequence[str]:
+    """The lines up to the statement behind the last import of the module: nothing below tells where one more goes."""
+    if source.problem is not None or not source.is_current:
+        return source.lines
+    end = statements = 0
+    is_open = True
+    for unit in source.units:
+        if unit.class_scope is None:
+            if is_open:
+                end = unit.first
+            inside = [statement for tree in unit.trees for statement in tree.statements]
+            is_open = statements < 2 or any(map(_package, inside))
+            statements += len(inside)
+    return source.lines if is_open else source.lines[:end]
 
 
 def _insertion(lines: Sequence[str], new: Import, use: Position) -> Edit | None:

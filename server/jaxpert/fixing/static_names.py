@@ -36,13 +36,15 @@ def unmapped(model: FileModel, call: TransformedCall, positions: set[int]) -> tu
     axes = axes_of(call)
     if call.owner is not model or call.opened or len(positions) == len(call.positional):
         return None
+    if not isinstance(axes, Sequence) and call.self_given:
+        return None  # nobody knows which axis of ``self`` would be meant
     if axes is None or (isinstance(axes, Literal) and type(axes.value) is int):
         before = [axes.value if isinstance(axes, Literal) else 0] * len(call.positional)
     elif isinstance(axes, Sequence) and axes.exact and all(isinstance(one, Literal) for one in axes.items):
         before = [one.value for one in axes.items if isinstance(one, Literal)]
     else:
         return None
-    if len(before) != len(call.positional):
+    if len(before) != call.count:
         return None
     new = [None if index in positions else axis for index, axis in enumerate(before)]
     value = f"({', '.join(map(repr, new))}{',' if len(new) == 1 else ''})"

@@ -26,7 +26,7 @@ from jaxpert.model.array_makers import (
 from jaxpert.model.operators import item
 from jaxpert.model.values import UNKNOWN, CallResult, Choice, Literal, Symbol, Typed, Value, string
 from jaxpert.model.values import Sequence as Items
-from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope, is_changed_elsewhere, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -268,10 +268,9 @@ class Arrays:
 
     def _name(self, node: ast.Name, place: Place) -> Known | None:
         found = place[0].lookup(node.id)
-        if found is None or any(binding.kind is BindingKind.ELSEWHERE for binding in found[1]):
+        if found is None or is_changed_elsewhere(found[1], found[0]):
             return None
-        alive = [binding for binding in found[1] if not self.model.is_dead(binding.block)]
-        seen = reaching(alive or found[1], node, *place, found[0])
+        seen = reaching(found[1], node, *place, found[0], self.model.is_dead)
         return _either([self._binding(binding) for binding in seen])
 
     def _binding(self, binding: Binding) -> Known | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind, Parameter
+from jaxpert.model.spread_arguments import spread_items, spread_keywords
 from jaxpert.model.values import CallResult, Def, Instance, Partial, Symbol, Value
 from jaxpert.syntax.scopes import Binding, BindingKind, CallSite, Function, Scope, Site, TreeIndex
 
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Argument:
-    """One argument as written: the expression, where it stands, and how it is passed."""
+    """One argument as written: the expression, where it stands, and how it is passed.
+
+    ``is_spread`` says that it stands in a dictionary that ``**`` spreads into the call.
+    """
 
     node: ast.expr
     site: Site
     model: FileModel = field(repr=False)
     keyword: ast.keyword | None = None
+    is_spread: bool = False
 
     @property
     def value(self) -> Value:
@@ -41,7 +46,7 @@ class ApiCall:
         surplus: positional arguments that no parameter takes.
         unexpected: keywords that no parameter takes.
         missing: required parameters that got no argument (empty for a partial).
-        opened: a ``*`` or ``**`` argument hides what is passed.
+        opened: a ``*`` or ``**`` argument hides what is passed: it is no literal that can be seen.
         is_partial: whether this is ``functools.partial(api, …)`` and not a call yet.
     """
 
@@ -309,29 +314,21 @@ def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = Fal
     for node, where, owner, partial in reversed(layers):
         for argument in node.args[1:] if partial else node.args:
             if isinstance(argument, ast.Starred):
-                spread = _spread(owner, argument, where)
-                if spread is None:
-                    opened = True
-                else:
-                    positional.extend(spread)
+                items = spread_items(owner, argument, where, "policies_as_varargs" in api.traits)
+                opened |= items is None
+                positional += [Argument(item, one, owner) for item, one in items or ()]
                 continue
             positional.append(Argument(argument, where, owner))
         for keyword in node.keywords:
-            if keyword.arg is None:
-                opened = True
+            if keyword.arg is not None:
+                given = [Argument(keyword.value, where, owner, keyword)]
             else:
-                keywords = [k for k in keywords if k.keyword is None or k.keyword.arg != keyword.arg]
-                keywords.append(Argument(keyword.value, where, owner, keyword))
+                entries = spread_keywords(owner, keyword.value, where.scope, where.block)
+                opened |= entries is None
+                given = [Argument(one.keyword.value, one.site, owner, one.keyword, True) for one in entries or ()]
+            names = {one.keyword.arg for one in given if one.keyword is not None}
+            keywords = [one for one in keywords if one.keyword is None or one.keyword.arg not in names] + given
     return _match(api, target.path, site, signature.parameters, positional, keywords, opened, is_partial)
-
-
-def _spread(model: FileModel, starred: ast.Starred, site: Site) -> list[Argument] | None:
-    """The items of ``*(a, b)`` when they are written in place; None when they are not visible there."""
-    if isinstance(starred.value, (ast.List, ast.Tuple)) and not any(
-        isinstance(e, ast.Starred) for e in starred.value.elts
-    ):
-        return [Argument(element, site, model) for element in starred.value.elts]
-    return None
 
 
 def _match(

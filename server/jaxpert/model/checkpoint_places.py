@@ -11,7 +11,7 @@ from jaxpert.model.calls import ApiCall
 from jaxpert.model.expressions import expressions
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
-from jaxpert.model.wrapped_calls import reaches, wrapped_calls
+from jaxpert.model.wrapped_calls import leading_to, reaches, wrapped_calls
 from jaxpert.syntax.scopes import Block, CallSite, Function, Scope, Site
 
 if TYPE_CHECKING:
@@ -23,12 +23,17 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 def given_to(model: FileModel, checkpoint: Checkpoint, trait: str) -> Iterator[ApiCall]:
     """The calls of transformations with ``trait`` that get the checkpointed function itself."""
+    given = leading_to(model, checkpoint, "transformed", _transformed)
+    found = (call for call, option in given if trait in call.api.traits and _is(model, checkpoint, option))
+    yield from dict.fromkeys(found)
+
+
+def _transformed(model: FileModel) -> Iterator[tuple[ApiCall, Value]]:
+    """What is given to transformations."""
     for call in model.calls:
-        if call.api.kind is not ApiKind.TRANSFORM or trait not in call.api.traits or call.is_partial:
-            continue
-        fun = call.role("fun")
-        if fun is not None and any(_is(model, checkpoint, option) for option in fun.value.options()):
-            yield call
+        fun = call.role("fun") if call.api.kind is ApiKind.TRANSFORM and not call.is_partial else None
+        if fun is not None:
+            yield from ((call, option) for option in fun.value.options())
 
 
 def _is(model: FileModel, checkpoint: Checkpoint, value: Value) -> bool:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from jaxpert.model import static_sizes
-from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number
-from jaxpert.model.values import CallResult, Sequence, Symbol, Table
+from jaxpert.model.helper_conversions import asked_by_helper
+from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number, where_none
+from jaxpert.model.values import CallResult, Def, Sequence, Symbol, Table
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
 
@@ -53,12 +54,15 @@ class Conversion:
         where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]",
             "np.sin", "math.sin", "jnp.zeros" …
         traced: the expression whose value is asked for.
+        helper: where ``node`` calls a function that asks, this function, and what it asks in ``inner``.
     """
 
     node: ast.expr
     how: str
     where: str
     traced: Traced
+    inner: Conversion | None = None
+    helper: Def | None = None
 
 
 def conversions(body: Body) -> Iterator[Conversion]:
@@ -140,6 +144,7 @@ class _Search:
         if isinstance(node, ast.BoolOp):
             for operand in node.values:
                 yield from self.test(operand, word, place)
+                place = where_none(operand, isinstance(node.op, ast.And), place)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield from self.test(node.operand, word, place)
         elif isinstance(node, ast.NamedExpr):
@@ -162,11 +167,12 @@ class _Search:
             yield from self.comprehension(node, place)
         elif isinstance(node, ast.IfExp):
             yield from self.test(node.test, "if", place)
-            yield from self.expression(node.body, place)
-            yield from self.expression(node.orelse, place)
+            yield from self.expression(node.body, where_none(node.test, True, place))
+            yield from self.expression(node.orelse, where_none(node.test, False, place))
         elif isinstance(node, ast.BoolOp):
             for operand in node.values[:-1]:
                 yield from self.test(operand, type(node.op).__name__.lower(), place)
+                place = where_none(operand, isinstance(node.op, ast.And), place)
             yield from self.expression(node.values[-1], place)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield from self.test(node.operand, "not", place)
@@ -260,6 +266,11 @@ class _Search:
         if traced is None or traced.level < Level.LEAVES:
             return
         value = self.model.evaluate(func, place.scope, place.block)
+        if isinstance(value, Def) and not place.hidden:
+            asked = asked_by_helper(self.body, node, value, place, conversions)
+            if asked is not None and asked.how not in STATIC:
+                yield asked
+            return
         path = value.path if isinstance(value, Symbol) else ""
         module, _, name = path.partition(".")
         if module == "numpy" and name in _NUMPY_FUNCTIONS:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import Argument, api_calls_in
-from jaxpert.model.values import CallResult, Def, Value
+from jaxpert.model.call_results import result_of
+from jaxpert.model.calls import ApiCall, Argument, api_calls_in
+from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.syntax.children import children
 from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
+_MAPS = ("jax.tree.map", "jax.tree.map_with_path")
 _FUNCTIONS = (BindingKind.FUNCTION, BindingKind.FROM_IMPORT, BindingKind.ASSIGN)
 _SEE_ALL_NAMES = {"locals", "vars", "eval", "exec", "dir"}
 # Before Python 3.12 it is not known where in an f-string a name stands.
@@ -46,14 +48,41 @@ def discarded_tags(model: FileModel) -> Iterator[DiscardedTag]:
 
 def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[DiscardedTag]:
     for call in api_calls_in(model, tree):
-        if call.api.kind is ApiKind.CHECKPOINT_NAME and not call.is_partial:
+        if call.is_partial:
+            continue
+        if call.api.kind is ApiKind.CHECKPOINT_NAME:
             variable = _lost_in(call.site)
             if variable is not None:
                 yield DiscardedTag(call.site, variable, call.role("name"), call.role("value"))
+        elif call.api.name in _MAPS and model.source.contains("checkpoint_name"):
+            variable = _lost_in(call.site)
+            if variable is not None and _maps_tags(model, call):
+                value = None if call.varargs or call.opened else call.arguments.get("tree")
+                yield DiscardedTag(call.site, variable, value=value)
     for site in tree.calls:
         statement = site.statement
         if isinstance(statement, ast.Expr) and statement.value is site.node and _calls_own_tagger(model, site):
             yield DiscardedTag(site, "")
+
+
+def _maps_tags(model: FileModel, call: ApiCall) -> bool:
+    """Whether a call of ``jax.tree.map`` gives nothing but values it has tagged."""
+    fun = call.role("fun")
+    for option in fun.value.options() if fun is not None else ():
+        target = option
+        while isinstance(target, Partial):
+            target = target.target
+        if isinstance(target, Symbol):
+            api = model.db.api(target.path)
+            if api is None or api.kind is not ApiKind.CHECKPOINT_NAME:
+                return False
+        elif not isinstance(option, Def) or not _may_tag(option):
+            return False
+        else:
+            given = result_of((option.model or model).evaluator, option, None, {})
+            if not all(_is_tagged(model, one) for one in given.options()):
+                return False
+    return fun is not None
 
 
 def _calls_own_tagger(model: FileModel, site: CallSite) -> bool:

@@ -20,16 +20,19 @@ from jaxpert.model.callables import bodies, worth_evaluating
 from jaxpert.model.calls import callees_in
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
 from jaxpert.model.frames import identity, remembered, telling
+from jaxpert.model.touched import is_touched
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.values import (
     ClassValue,
     Def,
     Frame,
+    Sequence,
+    Table,
     Value,
     choice,
 )
 from jaxpert.model.wrapped_calls import WrappedCall, passed, reaches
-from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
+from jaxpert.syntax.scopes import CallSite, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -250,6 +253,24 @@ def refs_returned_by(model: FileModel, target: Def, frame: Frame) -> Iterator[tu
             for option in model.evaluate(part, function.inner, block, frame).options():
                 if isinstance(option, Ref) or ref_creation(model, option) is not None:
                     yield part, option
+                    break
+                yield from _refs_collected(model, function.inner, part, option, frame)
+
+
+def _refs_collected(
+    model: FileModel, scope: Scope, part: ast.expr, value: Value, frame: Frame
+) -> Iterator[tuple[ast.expr, Value]]:
+    """The Refs in a dictionary, list or tuple of the function's that ``part``, a variable, stands for."""
+    if not isinstance(part, ast.Name) or not isinstance(value, (Table, Sequence)) or not value.exact:
+        return
+    site = value.site
+    if site is None or site.scope is not scope or value.model is not model or is_touched(model, part, scope):
+        return
+    if isinstance(site.node, (ast.Dict, ast.List, ast.Tuple)):
+        for leaf in _leaves(site.node):
+            for option in model.evaluate(leaf, site.scope, site.block, frame).options():
+                if isinstance(option, Ref) or ref_creation(model, option) is not None:
+                    yield leaf, option
                     break
 
 

@@ -42,7 +42,17 @@ from jaxpert.model.values import (
     truth,
 )
 from jaxpert.syntax.changes import Change, changes
-from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, Site, TreeIndex, reaching
+from jaxpert.syntax.scopes import (
+    Binding,
+    BindingKind,
+    Block,
+    Function,
+    Scope,
+    Site,
+    TreeIndex,
+    is_changed_elsewhere,
+    reaching,
+)
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -148,15 +158,9 @@ class Evaluator:
                 return starred
             return Symbol(f"builtins.{node.id}", site=site, model=self.model) if node.id in _BUILTINS else UNKNOWN
         owner, bindings = found
-        if len(bindings) == 1:
-            seen = bindings
-        else:
-            seen = reaching(
-                [b for b in bindings if not self.model.is_dead(b.block)] or bindings, node, scope, block, owner
-            )
-        for binding in bindings:
-            if binding.kind is BindingKind.ELSEWHERE:
-                return UNKNOWN
+        if is_changed_elsewhere(bindings, owner):
+            return UNKNOWN
+        seen = reaching(bindings, node, scope, block, owner, self.model.is_dead)
         if "*" in owner.bindings and self._hidden_by_star(seen, owner, node.id):
             return UNKNOWN
         values = []
@@ -414,6 +418,8 @@ class Evaluator:
             return name_of(base)
         if isinstance(base, Typed) and base.type == "primitive" and name == "name":
             return Typed(PRIMITIVE_NAME, site=site, model=self.model)
+        if isinstance(base, CallResult) and base.path == "re.compile":
+            return Symbol(f"re.Pattern.{name}", site=site, model=self.model)
         return UNKNOWN
 
 

@@ -95,7 +95,7 @@ def _comparison(model: FileModel, test: ast.Compare, scope: Scope, block: Block)
     if left is None or right is None:
         return None
     if not (
-        _mentions_version(model, test.left, scope, block) or _mentions_version(model, test.comparators[0], scope, block)
+        is_about_version(model, test.left, scope, block) or is_about_version(model, test.comparators[0], scope, block)
     ):
         return None
     if type(left) is not type(right):
@@ -137,12 +137,13 @@ def _version_of(model: FileModel, node: ast.expr, scope: Scope, block: Block) ->
                 return Version(inner) if isinstance(inner, str) else None
             except InvalidVersion:
                 return None
-        if name == "tuple" and _mentions_version(model, node, scope, block):
+        if name == "tuple" and is_about_version(model, node, scope, block):
             return model.target.version.release
     return None
 
 
-def _mentions_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
+def is_about_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
+    """Whether ``node`` asks for the version of JAX."""
     for part in walk(node):
         if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (
             part.attr if isinstance(part, ast.Attribute) else part.id
@@ -162,7 +163,7 @@ def is_dead(model: FileModel, block: Block) -> bool:
             known = version_condition(model, owner.test, scope, inner.parent)
             if known is not None and known is (inner.part == "orelse"):
                 return True
-            if known is None and _mentions_version(model, owner.test, scope, inner.parent):
+            if known is None and is_about_version(model, owner.test, scope, inner.parent):
                 return True
         elif isinstance(owner, ast.ExceptHandler) and _catches(
             owner, {"ImportError", "ModuleNotFoundError", "AttributeError"}
@@ -221,7 +222,7 @@ def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool
             continue
         known = version_condition(model, decorator.args[0], scope, block)
         if known is (name in _SKIPS_IF) or (
-            known is None and _mentions_version(model, decorator.args[0], scope, block)
+            known is None and is_about_version(model, decorator.args[0], scope, block)
         ):
             return True
     return False
@@ -240,7 +241,7 @@ def leaves_before(model: FileModel, statement: ast.stmt, block: Block) -> bool:
                 return True  # unreachable: a skipped test
             if isinstance(earlier, ast.If) and not earlier.orelse and _stops(earlier.body):
                 known = version_condition(model, earlier.test, scope, inner)
-                if known or (known is None and _mentions_version(model, earlier.test, scope, inner)):
+                if known or (known is None and is_about_version(model, earlier.test, scope, inner)):
                     return True
         if inner.owner is None:
             break
@@ -298,8 +299,7 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
         return False
     if function is not None and any(isinstance(guard.owner, (ast.With, ast.AsyncWith)) for guard in guards):
         return True
-    inside = [s for tree in trees for s, b in tree.block_of.items() if function is None or function in b.enclosing()]
-    made = _made_from(statement, inside)
+    made = _made_from(statement, trees, function)
     return any(_loads(s) & made for guard in guards for s in suite_of(guard))
 
 
@@ -313,14 +313,32 @@ def _guards_in(tree: TreeIndex) -> list[Block]:
     return known
 
 
-def _made_from(statement: ast.AST, others: list[ast.stmt]) -> set[str]:
-    """The names that ``statement`` binds, and those bound with their help."""
+def _made_from(statement: ast.AST, trees: list[TreeIndex], function: Block | None) -> set[str]:
+    """The names that ``statement`` binds, and those bound with their help in ``function``, or anywhere in ``trees``."""
     made = _binds(statement)
+    makers = [
+        (loads, binds)
+        for tree in trees
+        for block, loads, binds in _makers_in(tree)
+        if function is None or function in block.enclosing()
+    ]
     for _ in range(3):
-        for other in others:
-            if isinstance(other, (ast.Assign, ast.AnnAssign, ast.FunctionDef)) and _loads(other) & made:
-                made |= _binds(other)
+        for loads, binds in makers:
+            if not loads.isdisjoint(made):
+                made |= binds
     return made
+
+
+def _makers_in(tree: TreeIndex) -> list[tuple[Block, set[str], set[str]]]:
+    """The statements of a tree that bind names: where they stand, what they read and what they bind."""
+    known = tree.facts.get("makers")
+    if not isinstance(known, list):
+        known = tree.facts["makers"] = [
+            (block, _loads(statement), _binds(statement))
+            for statement, block in tree.block_of.items()
+            if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.FunctionDef))
+        ]
+    return known
 
 
 def _binds(statement: ast.AST) -> set[str]:

@@ -21,15 +21,12 @@ from jaxpert.model.expressions import compounds
 from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
+from jaxpert.text.gaps import ANY, Parts, fits
 from jaxpert.text.lines import Range, slice_lines
 
 if TYPE_CHECKING:
     from jaxpert.model.calls import ApiCall
     from jaxpert.model.file_model import FileModel
-
-
-ANY = ".*"
-"""The pattern of a name of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,8 @@ class NamePlace:
 
     Attributes:
         text: the name; "" when only a pattern, or nothing, is known.
-        regex: what all its values match, for f-strings and the like; "" when ``text`` is known; :data:`ANY` when
-            nothing is.
+        parts: what is known of it, for f-strings and the like; none when ``text`` is known;
+            :data:`~jaxpert.text.gaps.ANY` when nothing is.
         range: the expression that gives the name (inside the quotes' literal where it stands in this file).
         path: the file of ``range``.
         role: "tag" (``checkpoint_name``), "use" (an argument of a policy, or compared by one), "hint" (a literal
@@ -63,13 +60,17 @@ class NamePlace:
     """
 
     text: str
-    regex: str
+    parts: Parts
     range: Range | None
     path: str
     role: str
     policy: str = ""
     written: str = ""
     argument: Spot | None = None
+
+    def may_be(self, name: str) -> bool:
+        """Whether the name is, or can be, ``name``."""
+        return self.text == name or (not self.text and fits(name, self.parts or ANY))
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,11 @@ class NameFacts:
     def computed(self) -> tuple[NamePlace, ...]:
         """The places of names that are not known, or only in part."""
         return tuple(place for place in (*self.tags, *self.uses) if not place.text)
+
+    @cached_property
+    def computed_tags(self) -> frozenset[Parts]:
+        """What is known of the tags among them."""
+        return frozenset(place.parts or ANY for place in self.tags if not place.text)
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -149,20 +155,39 @@ class NameIndex:
     def may_be_tagged(self, name: str) -> bool:
         """Whether a tag has this name, or may have it at run time."""
         for facts in self.files.values():
-            for place in (*facts.tags, *facts.hints):
-                if place.text == name or (not place.text and re.fullmatch(place.regex or ".*", name, re.DOTALL)):
-                    return True
+            if any(place.role != "use" for place in facts.by_name.get(name, ())):
+                return True
+            if any(fits(name, parts) for parts in facts.computed_tags):
+                return True
         return False
 
-    def nearest(self, name: str) -> str | None:
-        """The literal tag that ``name`` is probably a misspelling of."""
+    def nearest(self, name: str, beside: Iterable[str] = ()) -> str | None:
+        """The literal tag that ``name`` is probably a misspelling of.
+
+        ``beside``: what the same policy asks for as well. One of these is not meant again, and who asks for some of
+        ``q_proj``, ``k_proj``, … means each of them.
+        """
         tagged = sorted({place.text for place in self.tags() if place.text})
-        folded = re.sub(r"[^a-z0-9]", "", name.lower())
-        for candidate in tagged:
-            if re.sub(r"[^a-z0-9]", "", candidate.lower()) == folded:
-                return candidate
-        close = difflib.get_close_matches(name, tagged, n=1, cutoff=0.75)
-        return close[0] if close else None
+        near = _nearest(name, tagged)
+        if near is None or near in beside:
+            return None
+        series = _series(name)
+        is_one_of_several = _series(near) == series and any(_series(it) == series for it in beside if it != name)
+        return None if is_one_of_several else near
+
+
+def _nearest(name: str, tagged: list[str]) -> str | None:
+    folded = re.sub(r"[^a-z0-9]", "", name.lower())
+    for candidate in tagged:
+        if re.sub(r"[^a-z0-9]", "", candidate.lower()) == folded:
+            return candidate
+    close = difflib.get_close_matches(name, tagged, n=1, cutoff=0.75)
+    return close[0] if close else None
+
+
+def _series(name: str) -> str:
+    """The same for names that differ in a number, or in a word of one letter: ``mlp1``, ``mlp2``; ``q_proj``."""
+    return re.sub(r"\d+|(?<![^\W\d_])[^\W\d_](?![^\W\d_])", "#", name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +197,7 @@ class _Written:
     node: ast.AST
     owner: FileModel
     text: str
-    regex: str
+    parts: Parts
     role: str
     policy: str = ""
     argument: Argument | None = None
@@ -185,7 +210,7 @@ class _Written:
             if argument is not None and spot is not None and argument.holds(spot):
                 argument = None
         area, written = (spot.range, spot.written) if spot is not None else (None, "")
-        return NamePlace(self.text, self.regex, area, self.owner.path, self.role, self.policy, written, argument)
+        return NamePlace(self.text, self.parts, area, self.owner.path, self.role, self.policy, written, argument)
 
 
 def _spot(owner: FileModel, node: ast.AST) -> Spot | None:
@@ -228,6 +253,20 @@ def _mentions(node: ast.expr, words: frozenset[str]) -> bool:
     """Whether one of ``words`` stands in an expression, as a name, an attribute or a string."""
     parts = (part for part in walk(node) if isinstance(part, ast.expr))
     return any((part.value if isinstance(part, ast.Constant) else last_word(part)) in words for part in parts)
+
+
+def asked_beside(model: FileModel, use: NamePlace) -> frozenset[str]:
+    """The names that the policies which get theirs at ``use`` ask for, its own among them."""
+    found: set[str] = set()
+    for tree in model.every_tree:
+        by_call: dict[int, list[_Written]] = {}
+        for it in model.tree_fact(tree, "names", lambda t: _names_in(model, t)):
+            if it.role == "use" and it.argument is not None:
+                by_call.setdefault(id(it.argument.site.node), []).append(it)
+        for written in by_call.values():
+            if any(it.text == use.text and it.place() == use for it in written):
+                found.update(it.text for it in written if it.text)
+    return frozenset(found)
 
 
 def words_about_names(model: FileModel) -> frozenset[str]:
@@ -294,8 +333,8 @@ def _written(model: FileModel, argument: Argument, value: Value, role: str, poli
             and isinstance(spelled.site.node, ast.Constant if text is not None else ast.JoinedStr)
         ):
             node, owner = spelled.site.node, spelled.model
-        regex = "" if text is not None else option.regex if isinstance(option, Pattern) else ANY
-        yield _Written(node, owner, text or "", regex, role, policy, argument)
+        parts = () if text is not None else option.parts if isinstance(option, Pattern) else ANY
+        yield _Written(node, owner, text or "", parts, role, policy, argument)
 
 
 def _is_name_of_value(node: ast.expr, params: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jaxpert.model import asked_primitives
 from jaxpert.model.texts import formatted, is_text, joined, percent
 from jaxpert.model.values import (
+    NUMPY_BOOL,
     UNKNOWN,
     CallResult,
     ClassValue,
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
 _MOST_PAIRS = 12
+_NUMPY_NUMBERS = frozenset({
+    f"numpy.{name}"
+    for name in ("prod", "sum", "max", "min", "amax", "amin", "mean", "median", "std", "var", "abs", "sqrt", "square",
+                 "log", "log2", "log10", "exp", "ceil", "floor")
+})  # fmt: skip
+"""They give a number of NumPy's own even for one of Python, or an array; ``size`` and ``ndim`` do not."""
 
 # -- displays ---------------------------------------------------------------------------------------------------------
 
@@ -217,7 +224,8 @@ def _compare(evaluator: Evaluator, node: ast.Compare, scope: Scope, block: Block
         paths = [value.path for value in (left, right) if isinstance(value, CallResult)]
         if any(path.startswith(("numpy.", "jax.")) for path in paths) \
                 and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-            return UNKNOWN
+            is_numpy = not _NUMPY_NUMBERS.isdisjoint(paths)
+            return Typed(NUMPY_BOOL, site=site, model=evaluator.model) if is_numpy else UNKNOWN
     return Typed("bool", site=site, model=evaluator.model)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
+from jaxpert.model.expressions import compounds
 from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
     PRIMITIVE_PARAMETERS,
@@ -23,10 +24,13 @@ from jaxpert.model.values import (
     Typed,
     Value,
 )
-from jaxpert.syntax.scopes import Block, Site, TreeIndex
+from jaxpert.syntax.scopes import BindingKind, Block, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
+
+
+_ASKING = frozenset({"isinstance", "callable", "type", "hasattr"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +127,51 @@ def certain_options(argument: Argument) -> list[Value]:
         for option in options
         if option.site is not None and option.model is argument.model and id(option.site.node) in inside
     ]
+
+
+def is_chosen(use: PolicyUse, option: Value) -> bool:
+    """Whether the variable given as a policy is ``option`` whenever a condition says so, which nothing else asks about.
+
+    The variable is bound once, to a conditional expression, and neither it nor a name in the condition is tested
+    anywhere else: then nothing rules the option out on the way.
+    """
+    given, site = use.argument.node, use.argument.site
+    found = site.scope.lookup(given.id) if isinstance(given, ast.Name) else None
+    binding = found[1][0] if found is not None and len(found[1]) == 1 else None
+    if binding is None or binding.kind is not BindingKind.ASSIGN or not isinstance(binding.value, ast.IfExp):
+        return False
+    choice, model = binding.value, use.argument.model
+    written = option.site.node if option.site is not None and option.model is model else None
+    if written is not choice.body and written is not choice.orelse:
+        return False
+    names = {binding.name, *_names_in(choice.test)}
+    own = {id(part) for part in ast.walk(choice.test)}
+    trees = model.every_tree if binding.scope.kind == "module" else [site.block.tree]
+    return not any(
+        names & _names_in(test)
+        for tree in trees
+        if not names.isdisjoint(tree.mentions())
+        for test in _tests_in(tree)
+        if id(test) not in own
+    )
+
+
+def _tests_in(tree: TreeIndex) -> Iterator[ast.expr]:
+    """Every expression that decides something, or may be asked for by a condition."""
+    for statement in tree.block_of:
+        if isinstance(statement, (ast.If, ast.While, ast.Assert)):
+            yield statement.test
+        elif isinstance(statement, ast.Match):
+            yield statement.subject
+    for node, _, _, _ in compounds(tree, ast.IfExp, ast.BoolOp, ast.Compare, ast.Call):
+        if isinstance(node, ast.IfExp):
+            yield node.test
+        elif not isinstance(node, ast.Call) or getattr(node.func, "id", "") in _ASKING:
+            yield node
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def policy_tables(model: FileModel) -> Iterator[tuple[Site, list[Symbol]]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _WORDS = frozenset({"checkpoint_policies", "Recompute", "Saveable", "Offloadable"})
 _BITWISE = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Add, ast.Sub)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
+_MAY_BE_POLICIES = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Lambda)
 _MOST_HOPS = 8
 
 
@@ -80,8 +81,8 @@ def _is_policy(model: FileModel, value: Value) -> bool:
     return api is not None and api.kind is wanted
 
 
-def _is_function(model: FileModel, value: Value) -> bool:
-    """Whether ``value`` is certainly true and can be called, as a policy of the user's is."""
+def gives_policy(model: FileModel, value: Value) -> bool:
+    """Whether ``value`` is certainly true and can be called, as a policy of JAX or of the user's is."""
     options = list(value.options())
     return bool(options) and all(isinstance(option, (Def, Partial)) or _is_policy(model, option) for option in options)
 
@@ -159,11 +160,11 @@ def _combination(model: FileModel, node: ast.expr, scope: Scope, block: Block, o
     if not operator:
         return None
     operands = _operands(node)
-    if not all(isinstance(operand, (ast.Name, ast.Attribute, ast.Call, ast.Lambda)) for operand in operands):
+    if not all(isinstance(operand, _MAY_BE_POLICIES) for operand in operands):
         return None
     values = [model.evaluate(operand, scope, block) for operand in operands]
     if of_users:
-        certain = all(_is_function(model, value) for value in values)
+        certain = all(gives_policy(model, value) for value in values)
     else:
         certain = all(is_policy(model, value) for value in values)
     return Combination(node, operator, operands, Site(node, scope, block)) if certain else None

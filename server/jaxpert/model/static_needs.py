@@ -104,7 +104,7 @@ def _needed(
         if len(one.traced.names) > 1 or one.traced.needs_array:
             if any(each in arguments for each in one.traced.names):
                 obstacle = obstacle or f"{reason}, which a traced array does not have"
-        elif one.how in _NO_ARRAYS or _is_python(arguments.get(name), isinstance(one.node, ast.Name)):
+        elif one.how in _NO_ARRAYS or _is_python(arguments.get(name), isinstance((one.inner or one).node, ast.Name)):
             needed.setdefault(name, reason)
         else:
             obstacle = obstacle or f"{reason}, and it is not certain that this is a Python value"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.expressions import compounds
 from jaxpert.model.values import Symbol
-from jaxpert.syntax.scopes import Site, TreeIndex
+from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -26,6 +26,7 @@ PATH = f"jax.{SUBMODULE}"
 _DO_NOT_IMPORT_IT = frozenset({"flax", "haiku", "equinox", "optax", "numpy", "scipy", "absl", "ml_dtypes", "jaxtyping"})
 _UNRELATED = frozenset({"jaxlib", "matplotlib", "pandas", "tqdm", "yaml", "pytest", "PIL", "requests"})
 _MOST_MODULES = 40
+_IMPORTING = frozenset({"import_module", "__import__"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,9 @@ def _may_be_imported(model: FileModel, seen: set[str]) -> bool:
     if any(_brings_it(model, package, seen) for package in packages):
         return True
     for tree in model.source.trees():
-        for statement in tree.block_of:
+        if _imports_by_call(model, tree, seen):
+            return True
+        for statement, block in tree.block_of.items():
             if isinstance(statement, ast.Import):
                 wanted = [alias.name for alias in statement.names]
             elif isinstance(statement, ast.ImportFrom):
@@ -75,7 +78,35 @@ def _may_be_imported(model: FileModel, seen: set[str]) -> bool:
                 wanted = [base, *(f"{base}.{alias.name}" for alias in statement.names if alias.name != "*")]
             else:
                 continue
+            if _is_never_entered(model, block):
+                continue
             if any(_brings_it(model, name, seen, index > 0) for index, name in enumerate(wanted)):
+                return True
+    return False
+
+
+def _is_never_entered(model: FileModel, block: Block) -> bool:
+    """Whether a test that is certain keeps ``block`` from running: ``if TYPE_CHECKING``, say."""
+    for inner in block.enclosing():
+        if isinstance(inner.owner, ast.If) and inner.parent is not None:
+            known = model.version_condition(inner.owner.test, model.scope_of(inner.parent), inner.parent)
+            if known is not None and known is (inner.part == "orelse"):
+                return True
+    return False
+
+
+def _imports_by_call(model: FileModel, tree: TreeIndex, seen: set[str]) -> bool:
+    """Whether ``importlib.import_module(…)`` or ``__import__(…)`` may bring it."""
+    if tree.mentions().isdisjoint((*_IMPORTING, ".import_module")):
+        return False
+    for site in tree.calls:
+        func, arguments = site.node.func, site.node.args
+        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if name in _IMPORTING and arguments:
+            first = arguments[0]
+            if not isinstance(first, ast.Constant) or not isinstance(first.value, str) or len(arguments) > 1:
+                return True
+            if _brings_it(model, first.value, seen):
                 return True
     return False
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.values import PRIMITIVE_NAME, UNKNOWN, EnumMember, Literal, Pattern, Sequence, Typed, Value, string
 from jaxpert.syntax.scopes import Site
+from jaxpert.text import gaps
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -29,22 +30,22 @@ def is_text(value: Value) -> bool:
     return isinstance(value, Pattern) or string(value) is not None
 
 
-def regex(value: Value) -> str:
-    """What all texts of ``value`` match."""
+def known_parts(value: Value) -> gaps.Parts:
+    """What is known of the text of ``value``."""
     text = string(value)
     if text is not None:
-        return re.escape(text)
-    return value.regex if isinstance(value, Pattern) else ".*"
+        return (text,)
+    return value.parts if isinstance(value, Pattern) else gaps.ANY
 
 
-def joined(parts: Iterable[Value], site: Site, model: FileModel) -> Value:
-    """The parts, one behind the other: a literal when all are known, else a pattern."""
-    parts = list(parts)
-    texts = [string(part) for part in parts]
-    known = [text for text in texts if text is not None]
-    if len(known) == len(parts):
-        return Literal("".join(known), site=site, model=model)
-    return Pattern("".join(regex(part) for part in parts), site=site, model=model)
+def joined(values: Iterable[Value], site: Site, model: FileModel) -> Value:
+    """The texts, one behind the other: a literal when all are known, else a pattern."""
+    parts = gaps.joined(known_parts(value) for value in values)
+    if len(parts) + sum(map(len, parts)) > _LONGEST:  # put together again and again, it would fill the memory
+        parts = gaps.ANY
+    if len(parts) == 1:
+        return Literal(parts[0], site=site, model=model)
+    return Pattern(parts, site=site, model=model)
 
 
 def formatted(value: Value) -> Value:

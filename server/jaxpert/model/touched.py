@@ -33,18 +33,28 @@ def is_touched(model: FileModel, node: ast.Name, scope: Scope) -> bool:
 
     ``name["a"] = …`` does not count: :meth:`~jaxpert.model.evaluate.Evaluator.name` knows of that.
     """
+    owners = model.remembered("touched names", lambda: _owners(model)).get(node.id)
+    if owners is None:
+        return False
+    found = scope.lookup(node.id)
+    return found is None or None in owners or found[0] in owners
+
+
+def _owners(model: FileModel) -> dict[str, set[Scope | None]]:
+    """The names touched anywhere in the file, and the scopes that bind them; None where nobody knows which does."""
     trees = model.source.trees()
     all_touches = [model.tree_fact(tree, "touches", lambda t: _touches(model, t)) for tree in trees]
     changed = set().union(*(one.changed for one in all_touches))
-    found = scope.lookup(node.id)
+    owners: dict[str, set[Scope | None]] = {}
     for one in all_touches:
-        blocks = [block for name, block in one.touched if name == node.id]
-        blocks += [block for taken, sources, block in one.aliases if node.id in sources and taken & changed]
-        for block in blocks:
-            other = scope_of(block).lookup(node.id)
-            if found is None or other is None or other[0] is found[0]:
-                return True
-    return False
+        blocks = list(one.touched)
+        for taken, sources, block in one.aliases:
+            if taken & changed:
+                blocks += [(name, block) for name in sources]
+        for name, block in blocks:
+            found = scope_of(block).lookup(name)
+            owners.setdefault(name, set()).add(found[0] if found is not None else None)
+    return owners
 
 
 def _touches(model: FileModel, tree: TreeIndex) -> _Touches:

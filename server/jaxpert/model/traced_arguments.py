@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jaxpert.model.argument_questions import questions
 from jaxpert.model.conversions import Conversion, conversions
+from jaxpert.model.handed_over import handed_over
 from jaxpert.model.tracing import Body, Level, gives_array
 from jaxpert.model.transforms import (
     Checkpoint,
@@ -20,8 +22,7 @@ from jaxpert.model.transforms import (
     traces_only_arrays,
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
-from jaxpert.model.wrapped_calls import Passing, handed_over, passed, wrapped_calls
-from jaxpert.syntax.children import walk
+from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
@@ -40,11 +41,6 @@ _NUMPY_MAKERS = {
     "random.normal", "random.rand", "random.randn", "random.uniform", "ones_like", "zeros_like",
 }  # fmt: skip
 _JAX_MAKERS = {"ones", "zeros", "arange", "linspace", "full", "eye", "float32", "bfloat16", "float16", "int32", "bool_"}
-_LOOKING = {"isinstance", "hasattr", "callable", "type", "issubclass", "getattr"}
-_HARMLESS = {
-    "len", "bool", "int", "float", "complex", "abs", "range", "min", "max", "sum", "any", "all", "round", "str",
-    "repr", "print", "zip", "enumerate", "list", "tuple", "sorted", "reversed", "map", "filter",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +96,7 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
     passers = {name: by for by, names in handed_over(model, checkpoint) for name in names}
     calls = [(call, passed(known, call)) for call in wrapped_calls(model, checkpoint)]
     fills = fills_defaults(checkpoint) is True
-    looked_at, asked_for_none = _questions(known.function)
+    looked_at, asked_for_none = questions(known.function)
     found = {}
     for name in (*known.names, *known.keyword_only):
         given = [one.arguments[name] for _, one in calls if name in one.arguments]
@@ -282,34 +278,3 @@ def _united(parts: list[str]) -> str:
     if kinds & {"none", "optional"}:
         return "optional"
     return "" if "" in kinds else parts[0] if len(kinds) == 1 else "number"
-
-
-# -- what the function asks itself ------------------------------------------------------------------------------------
-
-
-def _questions(target: Def) -> tuple[frozenset[str], frozenset[str]]:
-    """Names that the function looks at with ``isinstance`` or a predicate, and those that it compares with None."""
-    looked_at: set[str] = set()
-    asked_for_none: set[str] = set()
-    for node in walk(target.function.node):
-        if isinstance(node, ast.Call) and _looks(node):
-            looked_at.update(argument.id for argument in node.args if isinstance(argument, ast.Name))
-        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
-            if any(isinstance(right, ast.Constant) and right.value is None for right in node.comparators):
-                asked_for_none.add(node.left.id)
-        for test in _tests(node):
-            for call in walk(test):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id not in _HARMLESS:
-                    looked_at.update(argument.id for argument in call.args if isinstance(argument, ast.Name))
-    return frozenset(looked_at), frozenset(asked_for_none)
-
-
-def _looks(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _LOOKING or name.startswith(("is_", "has_")) or "concrete" in name or "tracer" in name.lower()
-
-
-def _tests(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
-        return [node.test]
-    return node.ifs if isinstance(node, ast.comprehension) else []

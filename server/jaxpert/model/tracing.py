@@ -65,7 +65,10 @@ class Traced:
 
 
 class Place(NamedTuple):
-    """Where an expression stands; ``hidden`` are names that a comprehension around it binds anew."""
+    """Where an expression stands; ``hidden`` are names that are something else there.
+
+    A comprehension around it binds them anew, or a condition says that they are None.
+    """
 
     scope: Scope
     block: Block
@@ -98,6 +101,8 @@ class Body:
         self.model = model
         self.function = target.function
         self.levels = levels
+        self.helper_depth = 0
+        """How many calls of other functions lead here."""
         self._running: set[int] = set()
         self._known: dict[int, Traced] = {}
         self._depth = 0
@@ -152,7 +157,8 @@ class Body:
         if isinstance(node, ast.NamedExpr):
             return self.traced(node.value, place)
         if isinstance(node, ast.IfExp):
-            return _either([self.traced(node.body, place), self.traced(node.orelse, place)])
+            inside, outside = (where_none(node.test, came_out, place) for came_out in (True, False))
+            return _either([self.traced(node.body, inside), self.traced(node.orelse, outside)])
         return _NOT
 
     def compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, place: Place) -> Traced:
@@ -260,6 +266,24 @@ class Body:
             return _NOT  # `*rest` is a list
         traced = self.traced(value, Place(binding.scope, binding.block))
         return replace(traced, needs_array=True) if path and traced.level else traced
+
+
+def where_none(test: ast.expr, came_out: bool, place: Place) -> Place:
+    """``place`` where ``test`` came out so: a name that is None there is hidden, as it is no tracer."""
+    names = set[str]()
+    waiting = [(test, came_out)]
+    while waiting:
+        node, outcome = waiting.pop()
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            waiting.append((node.operand, not outcome))
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) is outcome:
+            waiting += [(value, outcome) for value in node.values]
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and len(node.ops) == 1:
+            right = node.comparators[0]
+            if isinstance(right, ast.Constant) and right.value is None:
+                if isinstance(node.ops[0], ast.Is if outcome else ast.IsNot):
+                    names.add(node.left.id)
+    return place._replace(hidden=place.hidden | names) if names else place
 
 
 def _loop_source(value: ast.expr, path: list[object]) -> tuple[ast.expr, list[object]]:

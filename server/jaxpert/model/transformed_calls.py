@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -40,7 +40,8 @@ class Passed:
     Attributes:
         argument: as it is written.
         name: the parameter that takes it; "" when the function is not known.
-        position: its number among the positional arguments of the call; None when it is passed by name.
+        position: its number among the positional arguments that the transformation sees, ``self`` among them; None
+            when it is passed by name.
     """
 
     argument: Argument
@@ -98,6 +99,11 @@ class TransformedCall:
         """The parameters that positional arguments of the call are given to; None when they are not known."""
         names = parameter_names(self.target)
         return names[1:] if names is not None and self.self_given else names
+
+    @property
+    def count(self) -> int:
+        """How many positional arguments the transformation sees, ``self`` among them."""
+        return len(self.positional) + self.self_given
 
 
 def transformed_calls(model: FileModel, everywhere: bool = False) -> Iterator[TransformedCall]:
@@ -226,7 +232,8 @@ def _made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
         options = _decorating(owner, value)
         api = owner.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
         site = Site(decorator, function.scope, function.block)
-        return (Checkpoint(api, options, decorator, site, target, True), owner, target.bound) if api else None
+        whole = replace(target, bound=False)  # the transformation gets ``self`` like any other argument
+        return (Checkpoint(api, options, decorator, site, whole, True), owner, target.bound) if api else None
     return None
 
 
@@ -283,7 +290,7 @@ def _has_static(call: TransformedCall) -> bool:
 def _all(call: TransformedCall) -> list[Passed]:
     names = call.names or ()
     found = [
-        Passed(argument, names[index] if index < len(names) else "", index)
+        Passed(argument, names[index] if index < len(names) else "", index + call.self_given)
         for index, argument in enumerate(call.positional)
     ]
     return [*found, *(Passed(one, str(one.keyword.arg), None) for one in call.keywords if one.keyword is not None)]
@@ -298,11 +305,10 @@ def _compiled(call: TransformedCall) -> list[Passed] | None:
         return _all(call)
     if parameter_names(call.target) is None and call.keywords:
         return None
-    offset = 1 if call.self_given and isinstance(call.target, Def) and not call.target.bound else 0
     return [
         passed
         for passed in _all(call)
-        if (passed.name not in names if passed.position is None else passed.position + offset not in indices)
+        if (passed.name not in names if passed.position is None else passed.position not in indices)
     ]
 
 
@@ -375,9 +381,10 @@ def _mapped(call: TransformedCall) -> list[Passed] | None:
     by_name = [passed for passed in found if passed.position is None]
     if isinstance(axes, Literal) and axes.value is None:
         return by_name
-    if not isinstance(axes, Sequence) or not axes.exact or len(axes.items) != len(call.positional) or call.opened:
+    if not isinstance(axes, Sequence) or not axes.exact or len(axes.items) != call.count or call.opened:
         return None
-    mapped = [one for one, axis in zip(found, axes.items) if isinstance(axis, Literal) and type(axis.value) is int]
+    given = zip(found, axes.items[call.self_given :])
+    mapped = [one for one, axis in given if isinstance(axis, Literal) and type(axis.value) is int]
     return [*mapped, *by_name]
 
 
@@ -386,7 +393,7 @@ def _differentiated(call: TransformedCall) -> list[Passed] | None:
     indices = (0,) if numbers is None else indices_in(numbers.value)
     if indices is None:
         return None
-    count = len(call.positional)
+    count = call.count
     if call.opened and any(index < 0 for index in indices):
         return None
     wanted = {index + count if index < 0 else index for index in indices}

@@ -23,7 +23,7 @@ from jaxpert.model.structures import Structure, Unknown, leaf_count
 from jaxpert.model.touched import is_touched
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, Def, Literal, Sequence, Symbol, Value
-from jaxpert.syntax.scopes import Binding, BindingKind, Site, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Site, is_changed_elsewhere, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.calls import Argument
@@ -104,7 +104,7 @@ def source_of(site: Site) -> Site:
 def _binding_of(site: Site) -> Binding | None:
     node = site.node
     found = site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
-    if found is None or any(one.kind is BindingKind.ELSEWHERE for one in found[1]):
+    if found is None or is_changed_elsewhere(found[1], found[0]):
         return None
     seen = reaching(found[1], node, site.scope, site.block, found[0])
     return seen[0] if len(seen) == 1 else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.syntax.scopes import Function, Scope, Site
+from jaxpert.text.gaps import Parts
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -38,9 +39,9 @@ class Literal(Value):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern(Value):
-    """A string of which only parts are known: a regular expression that all its values match."""
+    """A string of which only parts are known, with gaps between them: see :mod:`jaxpert.text.gaps`."""
 
-    regex: str
+    parts: Parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +167,9 @@ Frame = Mapping[tuple[int, str], Value]
 
 PRIMITIVE_PARAMETERS = "primitive parameters"
 """The type of a policy's ``**params``: which keys it has differs from primitive to primitive."""
+
+NUMPY_BOOL = "numpy.bool"
+"""The type of a comparison of a NumPy number, which is no ``bool``."""
 
 PRIMITIVE_NAME = "primitive name"
 """The type of ``prim.name`` and ``str(prim)``: a string that is the name of some primitive of JAX."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-from jaxpert.jaxdb.schema import Api, ApiKind
-from jaxpert.model.calls import ApiCall, api_calls_in, bind, callees_in
-from jaxpert.model.transforms import Checkpoint, Parameters, call_site, parameters
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Sequence, Symbol, Value
-from jaxpert.syntax.scopes import CallSite, Scope, TreeIndex
+from jaxpert.jaxdb.schema import ApiKind
+from jaxpert.model.calls import bind, callees_in
+from jaxpert.model.spread_arguments import spread_keywords
+from jaxpert.model.transforms import Checkpoint, Parameters, call_site
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Symbol, Value
+from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +30,7 @@ class WrappedCall:
         skipped: how many leading positional arguments are not the function's.
         own_keywords: keywords that are not the function's.
         is_partial: whether this is ``functools.partial(wrapped, …)`` and not a call yet.
+        model: of the file that the call stands in; without it ``**options`` is not looked into.
     """
 
     site: CallSite
@@ -35,14 +39,15 @@ class WrappedCall:
     skipped: int = 0
     own_keywords: frozenset[str] = frozenset()
     is_partial: bool = False
+    model: FileModel | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passing:
-    """An argument of a wrapped call; ``keyword`` when it is passed by name."""
+    """An argument of a wrapped call; ``keyword`` when it is passed by name, or by ``**`` out of a dictionary."""
 
     node: ast.expr
-    site: CallSite
+    site: Site
     keyword: ast.keyword | None = None
 
 
@@ -69,19 +74,19 @@ def wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> tuple[WrappedCall
 
 
 def _wrapped_calls(model: FileModel, checkpoint: Checkpoint) -> Iterator[WrappedCall]:
-    for site, callee in _leading_to(model, checkpoint, "callees", _all_callees):
+    for site, callee in leading_to(model, checkpoint, "callees", _all_callees):
         found = reaches(model, checkpoint, callee)
         if found is not None:
-            yield WrappedCall(site, self_given=found[0], transformed=found[1])
-    for site, option in _leading_to(model, checkpoint, "partial targets", _all_partial_targets):
+            yield WrappedCall(site, self_given=found[0], transformed=found[1], model=model)
+    for site, option in leading_to(model, checkpoint, "partial targets", _all_partial_targets):
         found = reaches(model, checkpoint, option)
         if found is not None:
-            yield WrappedCall(site, self_given=found[0], transformed=found[1], skipped=1, is_partial=True)
+            yield WrappedCall(site, found[0], found[1], skipped=1, is_partial=True, model=model)
     if "wraps_classes" in checkpoint.api.traits:
         for site, option in model.from_each_tree("module receivers", _module_receivers):
             if reaches(model, checkpoint, option) is not None:
                 own = _MODULE_METHODS[site.node.func.attr]  # type: ignore[attr-defined]
-                yield WrappedCall(site, True, skipped=1, own_keywords=own)
+                yield WrappedCall(site, True, skipped=1, own_keywords=own, model=model)
 
 
 def _all_callees(model: FileModel) -> Iterable[tuple[CallSite, Value]]:
@@ -92,13 +97,16 @@ def _all_partial_targets(model: FileModel) -> Iterable[tuple[CallSite, Value]]:
     return model.from_each_tree("partial targets", _partial_targets)
 
 
-def _leading_to(
+def leading_to(
     model: FileModel,
     checkpoint: Checkpoint,
     key: str,
-    sites: Callable[[FileModel], Iterable[tuple[CallSite, Value]]],
-) -> Iterable[tuple[CallSite, Value]]:
-    """Those of ``sites`` that may run the wrapped function, so that not every call is looked at for each checkpoint."""
+    sites: Callable[[FileModel], Iterable[tuple[S, Value]]],
+) -> Iterable[tuple[S, Value]]:
+    """Those of ``sites`` whose value may run the wrapped function, so that not all are looked at for each checkpoint.
+
+    ``key`` names ``sites``, under which what their values lead to is remembered.
+    """
     if model.has_focus:
         return sites(model)
     by_end = model.remembered(("ends", key), lambda: _by_end(model, sites(model)))
@@ -107,10 +115,10 @@ def _leading_to(
 
 
 def _by_end(
-    model: FileModel, sites: Iterable[tuple[CallSite, Value]]
-) -> dict[int, list[tuple[int, tuple[CallSite, Value]]]]:
+    model: FileModel, sites: Iterable[tuple[S, Value]]
+) -> dict[int, list[tuple[int, tuple[S, Value]]]]:
     """``sites``, numbered, by the identity of what their callees can lead to."""
-    found: dict[int, list[tuple[int, tuple[CallSite, Value]]]] = {}
+    found: dict[int, list[tuple[int, tuple[S, Value]]]] = {}
     for place, pair in enumerate(sites):
         for end in _ends(model, pair[1]):
             found.setdefault(end, []).append((place, pair))
@@ -141,109 +149,6 @@ def _ends(model: FileModel, callee: Value, depth: int = 0) -> Iterator[int]:
         yield id(callee.function)
     elif isinstance(callee, Instance):
         yield id(callee.cls.scope)
-
-
-def handed_over(model: FileModel, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Where the wrapped function is given to a transformation that calls it with tracers, or gets them in another way.
-
-    Yields:
-        The name of the transformation, and the parameters that it passes. Those with defaults are left out: how many
-        arguments there are is not looked at. Transformations that may pass some arguments as they are do not count:
-        ``jit`` with static arguments, ``vmap`` with ``in_axes``, and ``grad`` for all arguments but the first.
-    """
-    known = parameters(model, checkpoint)
-    if known is None:
-        return
-    needed = [name for name in known.names if name not in {known.receiver} | known.defaults.keys()]
-    for api in _bare_decorators_above(model, checkpoint):
-        yield api.name, tuple(needed)
-    for call in model.calls:
-        count = _traced_count(call)
-        if count == 0:
-            continue
-        for function in _functions_of(call):
-            given, names = 0, set[str]()
-            while isinstance(function, Partial) and not function.open:
-                given += len(function.args)
-                names |= set(function.keywords)
-                function = function.target
-            found = reaches(model, checkpoint, function)
-            if found is None:
-                continue
-            counted = known.receiver and known.names[:1] == (known.receiver,)
-            passed_on = known.names[given + (1 if counted and found[0] else 0) :][:count]
-            yield call.api.name, tuple(name for name in passed_on if name in needed and name not in names)
-    yield from _passed_on(model, checkpoint, known)
-
-
-def _passed_on(model: FileModel, checkpoint: Checkpoint, known: Parameters) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The same for calls in functions that are traced themselves and pass on their own parameters."""
-    calls = [call for call in wrapped_calls(model, checkpoint) if call.site.scope.function() is not None]
-    traced = model.from_each_tree("traced functions", _traced_functions) if calls else []
-    for call in calls:
-        around = call.site.scope.function()
-        for function, by, count in traced:
-            if function is not around or not isinstance(function.node, (ast.FunctionDef, ast.Lambda)):
-                continue
-            own = [argument.arg for argument in (*function.node.args.posonlyargs, *function.node.args.args)][:count]
-            for name, passing in passed(known, call).arguments.items():
-                if isinstance(passing.node, ast.Name) and passing.node.id in own:
-                    owner, bindings = passing.site.scope.lookup(passing.node.id) or (None, [])
-                    if owner is function and len(bindings) == 1:
-                        yield by, (name,)
-
-
-def _traced_functions(model: FileModel, tree: TreeIndex) -> list[tuple[Scope, str, int | None]]:
-    """Functions that get tracers, each with who passes them and how many leading ones; None for all."""
-    found: list[tuple[Scope, str, int | None]] = []
-    for call in api_calls_in(model, tree):
-        count = _traced_count(call)
-        functions = _functions_of(call) if count != 0 else ()
-        found += [(each.function.inner, call.api.name, count) for each in functions if isinstance(each, Def)]
-    for function, _, value in callees_in(model, tree).decorated:
-        api = model.db.api(value.path) if isinstance(value, Symbol) else None
-        if api is not None and api.library == "jax" and {"compiles", "maps"} & api.traits:
-            found.append((function.inner, api.name, None))
-    return found
-
-
-def _bare_decorators_above(model: FileModel, checkpoint: Checkpoint) -> Iterator[Api]:
-    """``@jax.jit`` and ``@jax.vmap`` without options above the checkpoint's decorator."""
-    target, node = checkpoint.target, checkpoint.node
-    decorators = getattr(target.function.node, "decorator_list", []) if isinstance(target, Def) else []
-    if not isinstance(target, Def) or not checkpoint.by_decorator or node not in decorators:
-        return
-    for decorator in decorators[: decorators.index(node)]:
-        for option in model.evaluate(decorator, target.function.scope, target.function.block).options():
-            api = model.db.api(option.path) if isinstance(option, Symbol) else None
-            if api is None or api.library != "jax" or "applies" in api.traits:
-                continue
-            if {"compiles", "maps"} & api.traits:
-                yield api
-
-
-def _functions_of(call: ApiCall) -> Iterator[Value]:
-    for role in ("fun", "second_fun"):
-        argument = call.role(role)
-        if argument is not None:
-            yield from argument.value.options()
-    branches = call.role("funs")
-    value = branches.value if branches is not None else None
-    if isinstance(value, Sequence):
-        for item in value.items:
-            yield from item.options()
-
-
-def _traced_count(call: ApiCall) -> int | None:
-    """How many leading arguments a transformation passes as tracers; None for all of them."""
-    traits, given = call.api.traits, call.arguments.keys()
-    if call.api.kind is not ApiKind.TRANSFORM or call.api.library != "jax" or call.is_partial or call.opened:
-        return 0  # those of Equinox leave what is no array as it is
-    if "applies" in traits:
-        return None if {"control_flow", "differentiates"} & traits else 0
-    if {"compiles", "maps"} & traits or call.api.name == "jax.make_jaxpr":
-        return 0 if given & {"static_argnums", "static_argnames", "in_axes", "static_broadcasted_argnums"} else None
-    return 1 if "differentiates" in traits and "argnums" not in given else 0
 
 
 _Sites = list[tuple[CallSite, Value]]
@@ -362,7 +267,7 @@ def passed(known: Parameters, call: WrappedCall) -> Passed:
     node, site = call.site.node, call.site
     written = [argument for one in node.args[call.skipped :] for argument in _spread(one)]
     stars = [index for index, argument in enumerate(written) if isinstance(argument, ast.Starred)]
-    opened = bool(stars) or any(keyword.arg is None for keyword in node.keywords)
+    opened = bool(stars)
     written = written[: stars[0]] if stars else written
     names = list(known.names)
     start = 0
@@ -372,7 +277,14 @@ def passed(known: Parameters, call: WrappedCall) -> Passed:
         written = written[1:]
     arguments = {name: Passing(argument, site) for name, argument in zip(names[start:], written)}
     for keyword in node.keywords:
-        if keyword.arg is not None and keyword.arg not in call.own_keywords:
+        if keyword.arg is None:
+            owner = call.model
+            entries = spread_keywords(owner, keyword.value, site.scope, site.block) if owner is not None else None
+            opened |= entries is None
+            for name, value, where in ((one.keyword.arg, one.keyword.value, one.site) for one in entries or ()):
+                if name is not None and name not in call.own_keywords:
+                    arguments[name] = Passing(value, where, keyword)
+        elif keyword.arg not in call.own_keywords:
             arguments[keyword.arg] = Passing(keyword.value, site, keyword)
     return Passed(arguments, start + len(written), opened)
 

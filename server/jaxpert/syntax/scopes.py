@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import ast
 import enum
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DefNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_MOST_SEEN = 200
+"""Bindings of one name that a use may see, of which anybody wants to know."""
+_NOWHERE = (-1, 0, 0)
 
 
 class BindingKind(enum.Enum):
@@ -84,7 +89,7 @@ class Binding:
 class Scope:
     """A namespace: the module, a class body, a function, a lambda or a comprehension."""
 
-    __slots__ = ("bindings", "block", "kind", "node", "parent")
+    __slots__ = ("bindings", "block", "kind", "node", "orders", "parent")
 
     def __init__(self, kind: str, node: ast.AST | None, parent: Scope | None, block: Block | None) -> None:
         self.kind = kind
@@ -92,6 +97,12 @@ class Scope:
         self.parent = parent
         self.block = block  # the block in which the scope's own statement stands
         self.bindings: dict[str, list[Binding]] = {}
+        self.orders: dict[str, _Order] | None = None
+
+    def rebind(self, bindings: dict[str, list[Binding]]) -> None:
+        """Replace all that is bound here."""
+        self.bindings = bindings
+        self.orders = None
 
     def lookup(self, name: str) -> tuple[Scope, list[Binding]] | None:
         """The scope that binds ``name`` as seen from here, with its bindings; None for builtins and unknowns."""
@@ -235,7 +246,7 @@ class TreeIndex:
     def dismantle(self) -> None:
         """Free the tree at once: cut the references that go round in circles. Nothing may use it any more."""
         for scope in (*self.scopes, *self.comprehensions.values()):
-            scope.bindings = {}
+            scope.rebind({})
         for table in (self.contribution, self.functions, self.classes, self.comprehensions, self.block_of, self.facts):
             table.clear()
         for row in (self.calls, self.dicts, self.aliases, self.scopes):
@@ -254,38 +265,114 @@ def index(statements: list[ast.stmt], top: Scope) -> TreeIndex:
     return tree
 
 
-def reaching(bindings: list[Binding], use: ast.AST, scope: Scope, block: Block, owner: Scope) -> list[Binding]:
-    """Those of ``bindings`` (of one name, all in scope ``owner``) that a use at ``use`` may see.
+class _Order:
+    """The bindings of one name in the order of the text, parameters first.
+
+    Attributes:
+        bindings: all of them.
+        keys: where each stands.
+        anywhere: those that a nested function may see.
+        is_changed_elsewhere: whether a function declares the name global or nonlocal, and binds it.
+        first_line: where their tree started when they were put in order.
+    """
+
+    __slots__ = ("anywhere", "bindings", "first_line", "is_changed_elsewhere", "keys")
+
+    def __init__(self, bindings: list[Binding]) -> None:
+        by_key = [(_NOWHERE if _is_parameter(b) else _key(b.node, b.block), b) for b in reversed(bindings)]
+        by_key.sort(key=lambda it: it[0])
+        self.keys = [key for key, _ in by_key]
+        self.bindings = [binding for _, binding in by_key]
+        self.is_changed_elsewhere = any(b.kind is BindingKind.ELSEWHERE for b in bindings)
+        self.first_line = bindings[0].block.tree.first_line
+        last = {_suite(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
+        self.anywhere = bindings
+        if last:
+            self.anywhere = [b for b in bindings if _key(b.node, b.block) >= last.get(_suite(b.block), _NOWHERE)]
+
+
+def _order(bindings: list[Binding], owner: Scope) -> _Order:
+    """The bindings of one name in ``owner``, in order."""
+    if owner.orders is None:
+        owner.orders = {}
+    name, first_line = bindings[0].name, bindings[0].block.tree.first_line
+    known = owner.orders.get(name)
+    if known is None or known.first_line != first_line or len(known.bindings) != len(bindings):
+        known = owner.orders[name] = _Order(bindings)
+    return known
+
+
+def is_changed_elsewhere(bindings: list[Binding], owner: Scope) -> bool:
+    """Whether one of ``bindings`` (all of one name in ``owner``) is made nobody knows when."""
+    if len(bindings) < 2:
+        return bindings[0].kind is BindingKind.ELSEWHERE
+    return _order(bindings, owner).is_changed_elsewhere
+
+
+def _never(block: Block) -> bool:
+    return False
+
+
+def reaching(
+    bindings: list[Binding],
+    use: ast.AST,
+    scope: Scope,
+    block: Block,
+    owner: Scope,
+    is_dead: Callable[[Block], bool] = _never,
+) -> list[Binding]:
+    """Those of ``bindings`` (all of one name in scope ``owner``) that a use at ``use`` may see.
 
     Inside the owner's own code, later bindings cannot be seen (unless a loop leads back), an unconditional one
     hides all before it, and one in the other arm of the same ``if`` cannot be seen. From a nested function every
     binding may be seen that no ``+=`` behind it has changed. The value of an augmented assignment takes in those
     before it.
+
+    Bindings in dead blocks do not count, unless all are dead. Where more may be seen than anybody would follow, the
+    answer is one binding that cannot be followed.
     """
     if len(bindings) < 2:
         return bindings
+    order = _order(bindings, owner)
     if not _same_frame(scope, owner):
-        last = {_suite(b.block): _key(b.node, b.block) for b in bindings if b.kind is BindingKind.AUGMENTED}
-        return (
-            [b for b in bindings if _key(b.node, b.block) >= last.get(_suite(b.block), (0, 0, 0))] if last else bindings
-        )
-    at = _key(use, block)
+        found = order.anywhere
+        if len(found) <= _MOST_SEEN:
+            return [binding for binding in found if not is_dead(binding.block)] or found
+    else:
+        found = _in_line(order, use, block, is_dead) or bindings
+        if found is bindings and len(found) <= _MOST_SEEN:
+            alive = [binding for binding in bindings if not is_dead(binding.block)]
+            found = alive or _in_line(order, use, block, _never) or bindings
+        if len(found) <= _MOST_SEEN:
+            return found
+    return [Binding(bindings[0].name, BindingKind.OTHER, use, owner, block)]
+
+
+def _in_line(order: _Order, use: ast.AST, block: Block, is_dead: Callable[[Block], bool]) -> list[Binding]:
+    """What a use in the owner's own code may see, the last first; more than :data:`_MOST_SEEN` may not be all."""
     seen: list[Binding] = []
-    around = set(map(_suite, block.enclosing()))
-    loops = [
-        b for b in block.enclosing() if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"
-    ]
-    for binding in sorted(bindings, key=lambda b: _key(b.node, b.block), reverse=True):
-        if _key(binding.node, binding.block) >= at and not _is_parameter(binding):
-            if any(loop in tuple(binding.block.enclosing()) for loop in loops):
+    around = tuple(block.enclosing())
+    loops = [b for b in around if isinstance(b.owner, (ast.For, ast.While, ast.AsyncFor)) and b.part == "body"]
+    here = bisect_left(order.keys, _key(use, block))
+    if loops:
+        assert loops[-1].owner is not None
+        end = bisect_right(order.keys, _key(loops[-1].owner, loops[-1]))
+        for position in range(end - 1, here - 1, -1):
+            binding = order.bindings[position]
+            if not is_dead(binding.block) and not set(loops).isdisjoint(binding.block.enclosing()):
                 seen.append(binding)
-            continue
-        if _excluded(binding.block, block):
+                if len(seen) > _MOST_SEEN:
+                    return seen
+    suites = set(map(_suite, around))
+    arms = {id(b.owner): b.part for b in around if isinstance(b.owner, (ast.If, ast.Match))}
+    for position in range(here - 1, -1, -1):
+        binding = order.bindings[position]
+        if is_dead(binding.block) or (arms and _is_in_other_arm(binding.block, arms)):
             continue
         seen.append(binding)
-        if _suite(binding.block) in around and not _in_loop_header(binding):
+        if len(seen) > _MOST_SEEN or (_suite(binding.block) in suites and not _in_loop_header(binding)):
             break
-    return seen or bindings
+    return seen
 
 
 def scope_of(block: Block) -> Scope:
@@ -325,17 +412,9 @@ def _key(node: ast.AST, block: Block) -> tuple[int, int, int]:
     return (block.tree.first_line, getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
 
 
-def _excluded(one: Block, other: Block) -> bool:
-    """Whether the two blocks are different arms of one ``if`` or ``match``."""
-    arms: dict[int, str] = {}
-    for block in one.enclosing():
-        if isinstance(block.owner, (ast.If, ast.Match)):
-            arms[id(block.owner)] = block.part
-    for block in other.enclosing():
-        part = arms.get(id(block.owner))
-        if part is not None and part != block.part:
-            return True
-    return False
+def _is_in_other_arm(block: Block, arms: dict[int, str]) -> bool:
+    """Whether a block lies in another arm of an ``if`` or ``match`` than in the one given for it."""
+    return any(arms.get(id(around.owner), around.part) != around.part for around in block.enclosing())
 
 
 _ALIASES = (ast.Name, ast.Attribute, ast.Call)

@@ -109,7 +109,7 @@ class SourceFile:
         self.units = []
         self._trees = []
         self._text = None
-        self.module.bindings = {}
+        self.module.rebind({})
 
     # -- positions --------------------------------------------------------------------------------------------
 
@@ -367,9 +367,9 @@ class SourceFile:
                 for name, bindings in tree.contribution.items():
                     known = merged.get(name)
                     merged[name] = bindings if known is None else known + bindings
-        self.module.bindings = {}
+        self.module.rebind({})
         for scope, merged in scopes.values():
-            scope.bindings = merged
+            scope.rebind(merged)
 
     # -- editing ----------------------------------------------------------------------------------------------
 

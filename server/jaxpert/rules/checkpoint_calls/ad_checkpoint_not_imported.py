@@ -92,7 +92,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         edits = verbs.replace_expression(lines, where, new)
         return Fix(f"Write `{new}`", Safety.SAFE, edits) if edits else None
     statement = f"from jax.ad_checkpoint import {use.member.attr}"
-    imported = ensure_import(lines, statement, where.start)
+    imported = ensure_import(lines, statement, where.start, model.source)
     edits = verbs.replace_expression(lines, where, imported.name) if imported is not None else None
     if imported is None or edits is None:
         return None

@@ -149,7 +149,7 @@ def _other_attribute(model: FileModel, missing: MissingName, where: Range) -> Fi
         return Fix(f"Write `{path}`", Safety.SAFE, (*imported.edits, *edits)) if edits else None
     if missing.home:
         statement = f"from {missing.home} import {missing.name}"
-        imported = ensure_import(lines, statement, where.start)
+        imported = ensure_import(lines, statement, where.start, model.source)
         if imported is None:
             return None
         edits = verbs.replace_expression(lines, where, imported.name)
@@ -167,7 +167,7 @@ def _jax(model: FileModel, base: ast.expr, where: Range) -> ImportedName | None:
     bindings = model.source.module.bindings.get("jax", [])
     if bindings and all(one.kind is BindingKind.IMPORT and one.detail[0] == "jax" for one in bindings):
         return ImportedName("jax", ())
-    return ensure_import(model.source.lines, "import jax", where.start)
+    return ensure_import(model.source.lines, "import jax", where.start, model.source)
 
 
 def _other_import(model: FileModel, missing: MissingName) -> Fix | None:

@@ -275,7 +275,7 @@ def _own_wrapper(model: FileModel, fault: _Fault, checkpoint: Checkpoint) -> Fix
     edits: list[Edit] = []
     name = model.text_of(function)
     if checkpoint.api.library == "jax":
-        imported = ensure_import(lines, library.value, where.start)
+        imported = ensure_import(lines, library.value, where.start, model.source)
         if imported is None:
             return None
         name = f"{imported.name}.{_OWN_WRAPPER[library]}"

@@ -124,7 +124,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if keyword is None or argument.model is not model or model.range_of(keyword) != finding.range:
             continue
         where = model.range_of(argument.site.node)
-        if where is None:
+        if where is None or argument.is_spread:  # other functions may be given the same dictionary
             return None
         lines = model.source.lines
         if "static_argnums" not in call.api.roles:

@@ -191,7 +191,7 @@ def _named(model: FileModel, fault: _Fault, where: Range) -> tuple[Edit, ...] | 
         named = f"policy={model.text_of(fault.argument.node)}"
         if len(call.node.args) != 1 or call.node.keywords:
             return None
-        partial = wrapper_calls.partial_name(lines, where.start)
+        partial = wrapper_calls.partial_name(lines, where.start, model.source)
         if "callable_without_fun" in call.api.traits:
             return wrapper_calls.name_argument(lines, where, 0, "policy")
         if partial is None:

@@ -3,7 +3,8 @@
 ## What it finds
 
 Keywords that `jax.checkpoint`, `jax.remat` and the wrappers of other libraries do not take: slips (`policies=`,
-`static_argnum=`), and `concrete=`, which is gone. `static_argnames=` has a rule of its own.
+`static_argnum=`), and `concrete=`, which is gone, also in a dictionary in the same file that is spread into the call
+with `**`. `static_argnames=` has a rule of its own.
 
 ## Why it matters
 
@@ -42,7 +43,7 @@ from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, wrapper_name
 from jaxpert.model.values import Literal, truth
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Tag
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity, Tag
 from jaxpert.text.near_misses import nearest
 
 NAME = "unknown-checkpoint-option"
@@ -60,7 +61,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         if keyword is None or where is None or model.is_dead(argument.site.block):
             continue
         name = str(keyword.arg)
-        found = _concrete(model, call, argument) if name == "concrete" else _unknown(model, call, name)
+        found = _concrete(model, call, argument) if name == "concrete" else _unknown(model, call, argument)
         if found is None:
             continue
         effect, consequence, severity, exception = found
@@ -70,6 +71,7 @@ def check(model: FileModel) -> Iterator[Finding]:
             f"`{call.api.name}` {effect}",
             severity,
             consequence,
+            _related(model, call, argument),
             exceptions=(exception,) if exception else (),
             tags=(Tag.DEPRECATED,) if name == "concrete" else (),
         )
@@ -90,12 +92,24 @@ def _options(model: FileModel) -> Iterator[tuple[ApiCall, Argument]]:
 _Effect = tuple[str, str, Severity, str]
 
 
-def _unknown(model: FileModel, call: ApiCall, name: str) -> _Effect | None:
+def _related(model: FileModel, call: ApiCall, argument: Argument) -> tuple[Related, ...]:
+    area = model.range_of(call.node) if argument.is_spread else None
+    return (Related(area, "the options are given here"),) if area is not None else ()
+
+
+def _when(call: ApiCall, argument: Argument) -> str:
+    if call.is_partial:
+        return "when it is applied to a function"
+    return "where the options are given" if argument.is_spread else "where this stands"
+
+
+def _unknown(model: FileModel, call: ApiCall, argument: Argument) -> _Effect | None:
+    name = str(argument.keyword.arg) if argument.keyword is not None else ""
     meant = _meant(call, name)
     if name == _RULE_OF_ITS_OWN or (call.api.library != "jax" and meant is None and name not in _OPTIONS):
         return None
     text = f"{wrapper_name(model, call.api)}() got an unexpected keyword argument '{name}'"
-    when = "when it is applied to a function" if call.is_partial else "where this stands"
+    when = _when(call, argument)
     advice = f"did you mean `{meant}`?" if meant else f"take it out; {_has(call)}"
     return f"has no `{name}`: JAX raises TypeError; {advice}", raises(model, when, "TypeError", text), Severity.ERROR, (
         "TypeError"
@@ -118,7 +132,7 @@ def _meant(call: ApiCall, name: str) -> str | None:
 
 def _concrete(model: FileModel, call: ApiCall, argument: Argument) -> _Effect | None:
     version, value = model.target.version, truth(argument.value)
-    when = "when it is applied to a function" if call.is_partial else "where this stands"
+    when = _when(call, argument)
     is_default = isinstance(argument.value, Literal) and not value
     advice = "take it out" if is_default else "take it out, and name what is static in `static_argnums`"
     if call.api.library != "jax":
@@ -162,11 +176,13 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             return None
         if keyword.arg == "concrete":
             edits = verbs.remove_keyword(model.source.lines, where, keyword.arg)
-            safety = Safety.SAFE if truth(argument.value) is False else Safety.UNSAFE
+            is_safe = truth(argument.value) is False and not argument.is_spread  # others may use the dictionary
+            safety = Safety.SAFE if is_safe else Safety.UNSAFE
             return Fix("Take `concrete` out", safety, edits) if edits else None
         meant = _meant(call, keyword.arg)
         edits = verbs.rename_keyword(model.source.lines, where, keyword.arg, meant) if meant else None
-        return Fix(f"Rename `{keyword.arg}` to `{meant}`", Safety.SAFE, edits) if edits else None
+        safety = Safety.UNSAFE if argument.is_spread else Safety.SAFE
+        return Fix(f"Rename `{keyword.arg}` to `{meant}`", safety, edits) if edits else None
     return None
 
 

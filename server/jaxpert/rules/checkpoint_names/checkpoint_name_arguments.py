@@ -2,8 +2,8 @@
 
 ## What it finds
 
-The name where the value belongs, as in `checkpoint_name("attn", x)`; a call without a name; and arguments that
-`checkpoint_name` does not take.
+The name where the value belongs, as in `checkpoint_name("attn", x)`; a call without a name, also by
+`jax.tree.map(checkpoint_name, tree)`; and arguments that `checkpoint_name` does not take.
 
 ## Why it matters
 
@@ -45,7 +45,8 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, wrong_arguments
-from jaxpert.model.values import Pattern, Value, string
+from jaxpert.model.tree_maps import tree_maps
+from jaxpert.model.values import Pattern, Symbol, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 
@@ -66,6 +67,33 @@ def check(model: FileModel) -> Iterator[Finding]:
             yield from _string_for_value(model, call, value, name)
         else:
             yield from _wrong_call(model, call)
+    yield from _mapped(model)
+
+
+def _mapped(model: FileModel) -> Iterator[Finding]:
+    """`jax.tree.map` of the function itself, which gives it the leaves of one tree and no name."""
+    if not model.source.contains("checkpoint_name"):
+        return
+    for tree_map in tree_maps(model):
+        fun, value = tree_map.fun, tree_map.fun.value if tree_map.fun is not None else None
+        api = model.db.api(value.path) if isinstance(value, Symbol) else None
+        if fun is None or fun.model is not model or api is None or api.kind is not ApiKind.CHECKPOINT_NAME:
+            continue
+        where = model.range_of(fun.node)
+        if where is not None and len(tree_map.trees) == 1 and not tree_map.leading:
+            name = model.text_of(fun.node)
+            yield Finding(
+                NAME,
+                where,
+                f"`{name}` gets a leaf and no name: JAX raises at the first leaf; write "
+                f'`lambda x: {name}(x, "name")`',
+                Severity.ERROR,
+                raises(
+                    model, "where this stands", "TypeError",
+                    "checkpoint_name() missing 1 required positional argument: 'name'",
+                ),
+                exceptions=("TypeError",),
+            )  # fmt: skip
 
 
 def _is_string(value: Value) -> bool:

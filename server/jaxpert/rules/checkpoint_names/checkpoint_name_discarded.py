@@ -3,8 +3,8 @@
 ## What it finds
 
 `checkpoint_name(x, "a")` as a statement of its own (also inside a tuple, a conditional expression or a
-comprehension that is a statement), assigned to a variable that nothing reads afterwards, and calls of your own
-functions that only return such a result.
+comprehension that is a statement), assigned to a variable that nothing reads afterwards, calls of your own
+functions that only return such a result, and `jax.tree.map` with a function that does.
 
 ## Why it matters
 

@@ -33,17 +33,20 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import ApiCall
+from jaxpert.model.calls import ApiCall, api_calls_in
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import silent
 from jaxpert.model.values import Def, Partial, Symbol, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Related, Rule, Severity, Silent
-from jaxpert.syntax.scopes import Function
+from jaxpert.syntax.scopes import Function, FunctionNode, TreeIndex
 
 NAME = "checkpoint-name-in-custom-derivative"
+
+_ATTRIBUTE = re.compile(r"\b(\w+)(?=\s*\.\s*(fun|__wrapped__|defvjp|defjvp|defjvps)\b)")
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -73,21 +76,24 @@ def _functions_around(call: ApiCall) -> Iterator[Function]:
 
 def _replaced_by_rules(model: FileModel, function: Function) -> str:
     """The name under which the function, with rules of its own, is called; "" when its body may be differentiated."""
-    node, text = function.node, model.source.text
+    node = function.node
     if isinstance(node, ast.Lambda):
         return ""
     name = node.name
     if any(_is_custom(model, model.evaluate(it, function.scope, function.block)) for it in node.decorator_list):
-        bypassed = re.search(rf"\b{re.escape(name)}\s*\.\s*(?:fun|__wrapped__)\b", text)
-        return name if not bypassed and _has_rules(name, text) else ""
-    if len(re.findall(rf"\b{re.escape(name)}\b", text)) != 2:  # its definition, and the call that replaces it
-        return ""
-    return _assigned(model, function, text)
+        bypassed = {(name, "fun"), (name, "__wrapped__")} & _attributes(model)
+        return name if not bypassed and _has_rules(model, name) else ""
+    for given, target in model.from_each_tree("derivatives assigned", _assigned_in):
+        # What is left of its name is its definition, and the call that replaces it.
+        if given is node and _has_rules(model, target) and _words(model)[name] == 2:
+            return target
+    return ""
 
 
-def _assigned(model: FileModel, function: Function, text: str) -> str:
-    """The name of ``g = jax.custom_vjp(f)`` where ``f`` is the function."""
-    for call in model.calls:
+def _assigned_in(model: FileModel, tree: TreeIndex) -> list[tuple[FunctionNode, str]]:
+    """The function and the name in every ``g = jax.custom_vjp(f)``."""
+    found = []
+    for call in api_calls_in(model, tree):
         statement = call.site.statement
         if call.api.kind is not ApiKind.TRANSFORM or "custom_derivative" not in call.api.traits:
             continue
@@ -95,10 +101,19 @@ def _assigned(model: FileModel, function: Function, text: str) -> str:
         if fun is None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
         target = statement.targets[0]
-        if any(isinstance(it, Def) and it.function.node is function.node for it in fun.value.options()):
-            if isinstance(target, ast.Name) and _has_rules(target.id, text):
-                return target.id
-    return ""
+        if isinstance(target, ast.Name):
+            found += [(it.function.node, target.id) for it in fun.value.options() if isinstance(it, Def)]
+    return found
+
+
+def _words(model: FileModel) -> Counter[str]:
+    """How often each word stands in the text."""
+    return model.remembered("words of the text", lambda: Counter(re.findall(r"\w+", model.source.text)))
+
+
+def _attributes(model: FileModel) -> set[tuple[str, str]]:
+    """The words in the text that stand before attributes that matter to derivatives, with these."""
+    return model.remembered("attributes of derivatives", lambda: set(_ATTRIBUTE.findall(model.source.text)))
 
 
 def _is_custom(model: FileModel, value: Value) -> bool:
@@ -110,8 +125,8 @@ def _is_custom(model: FileModel, value: Value) -> bool:
     return all(api is not None and api.name in ("jax.custom_vjp", "jax.custom_jvp") for api in apis)
 
 
-def _has_rules(name: str, text: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\s*\.\s*(?:defvjp|defjvp|defjvps)\b", text) is not None
+def _has_rules(model: FileModel, name: str) -> bool:
+    return any((name, attribute) in _attributes(model) for attribute in ("defvjp", "defjvp", "defjvps"))
 
 
 def _finding(model: FileModel, call: ApiCall, function: Function, name: str) -> Iterator[Finding]:

@@ -143,7 +143,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         where = model.range_of(call.node)
         if where is None or where.start.line != where.end.line:
             return None
-        jax = imports.ensure_import(model.source.lines, "import jax", where.start)
+        jax = imports.ensure_import(model.source.lines, "import jax", where.start, model.source)
         if jax is None:
             return None
         leaf = f"{model.text_of(call.node.func)}(leaf, {model.text_of(name.node)})"

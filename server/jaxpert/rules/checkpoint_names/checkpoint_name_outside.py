@@ -3,7 +3,8 @@
 ## What it finds
 
 `block(checkpoint_name(x, "x"))`, also by way of a variable, where `block` is checkpointed with a policy that is to
-store "x", and no value inside `block` has that name.
+store "x", and no value inside `block` has that name. Also `checkpoint_name(block(x), "x")`, which names what comes out
+of `block`, when no other policy asks for "x".
 
 ## Why it matters
 
@@ -36,12 +37,12 @@ import re
 from collections.abc import Iterator
 
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.calls import ApiCall, api_calls_in
+from jaxpert.model.calls import ApiCall, Argument, api_calls_in
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.names import NamePlace, names_saved_by
+from jaxpert.model.names import names_saved_by
 from jaxpert.model.speech import silent
 from jaxpert.model.transforms import Checkpoint, parameters
-from jaxpert.model.values import string
+from jaxpert.model.values import Def, string
 from jaxpert.model.wrapped_calls import passed, wrapped_calls
 from jaxpert.rulekit.rule import Example, Finding, Related, Rule, Severity, Silent
 from jaxpert.syntax.scopes import reaching
@@ -63,14 +64,18 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 
 def _outside(model: FileModel, checkpoint: Checkpoint, asked: frozenset[str]) -> Iterator[Finding]:
-    found: dict[str, list[ApiCall]] = {}
-    for tag in _tags_passed(model, checkpoint):
+    found: dict[str, list[tuple[ApiCall, bool]]] = {}
+    tagged = [(tag, False) for tag in _tags_passed(model, checkpoint)]
+    tagged += [(tag, True) for tag in _tags_of_results(model, checkpoint)]
+    for tag, of_result in tagged:
         name = tag.role("name")
         text = string(name.value) if name is not None else None
         if text is not None and text in asked:
-            found.setdefault(text, []).append(tag)
-    for text, tags in found.items():
-        if not _has_only(model, text, tags) or not _asks_alone(model, checkpoint, text, tags):
+            found.setdefault(text, []).append((tag, of_result))
+    for text, given in found.items():
+        tags = [tag for tag, _ in given]
+        is_alone = _is_only_use if any(of_result for _, of_result in given) else _asks_alone
+        if not _has_only(model, text, tags) or not is_alone(model, checkpoint, text, tags):
             continue
         for tag in tags:
             yield from _finding(model, checkpoint, text, tag)
@@ -96,19 +101,48 @@ def _tags_passed(model: FileModel, checkpoint: Checkpoint) -> Iterator[ApiCall]:
                 yield tag
 
 
+def _tags_of_results(model: FileModel, checkpoint: Checkpoint) -> Iterator[ApiCall]:
+    """The tags of what the wrapped function gives, outside of it and of what it calls."""
+    known = parameters(model, checkpoint)
+    calls = [call.site for call in wrapped_calls(model, checkpoint) if not call.is_partial] if known is not None else []
+    made = {id(site.node) for site in calls}
+    for tree in {id(site.block.tree): site.block.tree for site in calls}.values():
+        for tag in api_calls_in(model, tree):
+            value = tag.role("value")
+            if tag.api.kind is not ApiKind.CHECKPOINT_NAME or tag.is_partial or value is None or known is None:
+                continue
+            if _gives(value, made) and not _is_reached_from(known.function, tag):
+                yield tag
+
+
+def _gives(value: Argument, made: set[int]) -> bool:
+    """Whether a value is what one of the calls ``made`` gives, or a part of that."""
+    node = value.node
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    found = value.site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
+    if found is not None and isinstance(node, ast.Name):
+        bindings = reaching(found[1], node, value.site.scope, value.site.block, found[0])
+        return len(bindings) == 1 and id(bindings[0].value) in made
+    return id(node) in made
+
+
+def _is_reached_from(function: Def, tag: ApiCall) -> bool:
+    """Whether the tag stands in ``function``, or in a function whose name stands there."""
+    around = set(_functions_around(tag))
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(function.function.node)}
+    return function.name in around or not around.isdisjoint(names)
+
+
 def _has_only(model: FileModel, text: str, tags: list[ApiCall]) -> bool:
     """Whether no other value of the project has the name, or may have it."""
     here = {(model.path, _name_range(model, tag)) for tag in tags}
     for facts in model.project_names.files.values():
         for place in (*facts.tags, *facts.hints):
-            if not _may_be(place, text) or (place.role == "tag" and (place.path, place.range) in here):
+            if not place.may_be(text) or (place.role == "tag" and (place.path, place.range) in here):
                 continue
             return False
     return True
-
-
-def _may_be(place: NamePlace, text: str) -> bool:
-    return place.text == text or (not place.text and re.fullmatch(place.regex or ".*", text, re.DOTALL) is not None)
 
 
 def _name_range(model: FileModel, tag: ApiCall) -> Range | None:
@@ -123,16 +157,27 @@ def _name_range(model: FileModel, tag: ApiCall) -> Range | None:
 
 def _asks_alone(model: FileModel, checkpoint: Checkpoint, text: str, tags: list[ApiCall]) -> bool:
     """Whether no other checkpoint that asks for the name can hold the place of the tags."""
-    source = model.source.text
-    uses = [use for use in model.project_names.uses() if _may_be(use, text)]
-    policy = checkpoint.role("policy")
-    assert policy is not None
-    shared = isinstance(policy.node, ast.Name) and _count(rf"{re.escape(policy.node.id)}\b(?!\s*=(?!=))", source) != 1
-    if len(uses) == 1 and not shared and isinstance(policy.node, (ast.Name, ast.Call)):
+    if _is_only_use(model, checkpoint, text, tags):
         return True
+    source = model.source.text
+    uses = [use for use in model.project_names.uses() if use.may_be(text)]
     around = {name for tag in tags for name in _functions_around(tag)}
     unused = all(_count(rf"{re.escape(name)}\b", source) == 1 for name in around)
     return unused and all(use.path == model.path for use in uses)
+
+
+def _is_only_use(model: FileModel, checkpoint: Checkpoint, text: str, tags: list[ApiCall]) -> bool:
+    """Whether this checkpoint's policy, used here alone, is the only one of the project that asks for the name."""
+    uses = [use for use in model.project_names.uses() if use.may_be(text)]
+    policy = checkpoint.role("policy")
+    if policy is None or len(uses) != 1 or not isinstance(policy.node, (ast.Name, ast.Call)):
+        return False
+    if not any(part is policy.node for part in ast.walk(checkpoint.node)):
+        return False  # `remat = functools.partial(jax.checkpoint, policy=…)` may wrap others too
+    if isinstance(policy.node, ast.Call):
+        where, asked = model.range_of(policy.node), uses[0].range
+        return where is not None and asked is not None and where.start <= asked.start and asked.end <= where.end
+    return _count(rf"{re.escape(policy.node.id)}\b(?!\s*=(?!=))", model.source.text) == 1
 
 
 def _count(word: str, source: str) -> int:

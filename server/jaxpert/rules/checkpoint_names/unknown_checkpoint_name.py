@@ -24,7 +24,8 @@ The name as it is written in the tag. The fix changes the policy; renaming the t
 
 Silent when a tag of the project is computed in a way that could give this name (a variable, an f-string), when
 the literal is given to a `…checkpoint_name=` keyword, and when no similar tag exists: the tag may be in a
-library.
+library. Silent as well when the same policy asks for the similar name too, or for another one of a series: of
+`q_proj`, `k_proj` and `v_proj`, or of `mlp1` and `mlp2`, one may be tagged elsewhere.
 
 ## Source
 
@@ -37,7 +38,7 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.names import NameIndex, NamePlace
+from jaxpert.model.names import NameIndex, NamePlace, asked_beside
 from jaxpert.model.speech import silent
 from jaxpert.rulekit.rule import Example, Finding, Fix, Related, Rule, Safety, Severity, Silent
 from jaxpert.text.lines import slice_lines
@@ -55,6 +56,8 @@ def check(model: FileModel) -> Iterator[Finding]:
         if index.may_be_tagged(use.text):
             continue
         near = index.nearest(use.text)
+        if near is not None:
+            near = index.nearest(use.text, asked_beside(model, use))
         if near is not None and use.range is not None:
             yield Finding(
                 NAME,

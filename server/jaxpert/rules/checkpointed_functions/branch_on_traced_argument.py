@@ -6,7 +6,8 @@ In a function under `jax.checkpoint` or one of its relatives: `if`, `while`, `as
 `and`, `or`, `not`, a chained comparison, `in`, `match`, `bool()`, `int()`, `float()`, `complex()`, `range()`, `min()`,
 `max()`, `sorted()`, `any()`, `all()`, `hash()`, `.item()`, the index of a list, a dictionary or a NumPy array, an entry
 of a set, a boolean mask as an index, or a function of NumPy or `math`, on an argument that is not static, or on
-something computed from it. It is followed through local assignments and into functions defined inside.
+something computed from it. It is followed through local assignments, into functions defined inside, and into functions
+of the workspace that are called with it, where these ask in any case.
 
 ## Why it matters
 
@@ -55,12 +56,13 @@ from jaxpert.model.conversions import STATIC, Conversion
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import asked_places, raises, static_cure
 from jaxpert.model.traced_arguments import AskedArgument, asked_arguments
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
 NAME = "branch-on-traced-argument"
 
 _OWN_BOOL_ERROR = Version("0.4.36")
+_WORDS = ("if", "while", "assert", "not", "match")
 _ARRAY_CURES = {
     "while": "use `jax.lax.while_loop`",
     "range()": "use `jax.lax.fori_loop`",
@@ -102,9 +104,20 @@ def check(model: FileModel) -> Iterator[Finding]:
             f"{static_cure(model, asked, _array_cure(asked.conversion))}",
             Severity.ERROR,
             raises(model, f"when `{function}` is called", exception, text),
-            asked_places(model, asked),
+            (*asked_places(model, asked), *_helper_place(model, asked)),
             exceptions=exceptions,
         )
+
+
+def _helper_place(model: FileModel, asked: AskedArgument) -> tuple[Related, ...]:
+    conversion = asked.conversion
+    if conversion.inner is None or conversion.helper is None:
+        return ()
+    owner = conversion.helper.model or model
+    area = owner.range_of(conversion.inner.node)
+    if area is None:
+        return ()
+    return (Related(area, f"`{conversion.helper.name}` asks here", "" if owner is model else owner.path),)
 
 
 def _places(model: FileModel) -> Iterator[_Place]:
@@ -119,19 +132,34 @@ def _places(model: FileModel) -> Iterator[_Place]:
 
 def _problem(asked: AskedArgument) -> str:
     conversion = asked.conversion
-    text = asked.model.text_of(conversion.node)
-    shown = text if len(text) <= 60 else text[:57] + "…"
     names = " and ".join(f"`{name}`" for name in sorted(conversion.traced.names))
+    if conversion.inner is not None:
+        shown = _shortened(asked.model.text_of(conversion.node))
+        return f"`{shown}` asks for the value of {names} in {_inside(asked.model, conversion)}"
+    shown = _shortened(asked.model.text_of(conversion.node))
     if conversion.where == "[]" and conversion.how != "mask":
         container = {"key": "dictionary", "numpy": "NumPy array"}.get(conversion.how, "list")
         return f"the {container} index `{shown}` asks for the value of {names}"
     if conversion.where == "{}":
         return f"the set or dictionary entry `{shown}` asks for the value of {names}"
-    if conversion.where in ("if", "while", "assert", "not", "match"):
+    if conversion.where in _WORDS:
         shown = f"{conversion.where} {shown}"
     elif conversion.where in ("and", "or"):
         shown = f"{shown} {conversion.where} …"
     return f"`{shown}` asks for the value of {names}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _inside(model: FileModel, conversion: Conversion) -> str:
+    """What the function that is called asks in the end."""
+    while conversion.inner is not None:
+        model = (conversion.helper.model if conversion.helper is not None else None) or model
+        conversion = conversion.inner
+    text = _shortened(model.text_of(conversion.node))
+    return f"`{conversion.where} {text}`" if conversion.where in _WORDS else f"`{text}`"
 
 
 def _array_cure(conversion: Conversion) -> str:
@@ -246,6 +274,7 @@ RULE = Rule(
         ),
         Example(bad=_ARRAY, good=_ARRAY_GOOD, proof=Raises("TracerBoolConversionError", _TEXT, "call", since="0.4.36")),
     ),
+    error_texts=("NonConcreteBooleanIndexError: Array boolean indices must be concrete; got bool[…]",),
     check=check,
     fix=fix,
 )

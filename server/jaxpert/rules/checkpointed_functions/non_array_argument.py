@@ -49,7 +49,7 @@ from jaxpert.model.refused_types import Refused, is_plain, refused_in
 from jaxpert.model.registrations import has_heirs
 from jaxpert.model.speech import raises
 from jaxpert.model.transforms import Checkpoint, Parameters, parameters, static_names, traces_only_arrays
-from jaxpert.model.values import Def
+from jaxpert.model.values import ClassValue, Def, Symbol
 from jaxpert.model.wrapped_calls import Passing, WrappedCall, called_checkpoints, passed, wrapped_calls
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
@@ -140,10 +140,28 @@ def _methods(model: FileModel) -> Iterator[tuple[Checkpoint, str, Range]]:
         receiver = known.receiver
         if not receiver or known.names[:1] != (receiver,) or receiver in static or checkpoint.api.library != "jax":
             continue
-        if target.owner.node.bases or has_heirs(model, target.owner) or not is_plain(model, target.owner):
+        if not _has_own_bases(model, target.owner) or has_heirs(model, target.owner):
+            continue
+        if not is_plain(model, target.owner):
             continue
         if not any("classmethod" in ast.unparse(one) for one in getattr(target.function.node, "decorator_list", ())):
             yield checkpoint, known.display, where
+
+
+_PLAIN_BASES = {"builtins.object", "abc.ABC", "typing.Generic"}
+
+
+def _has_own_bases(model: FileModel, cls: ClassValue) -> bool:
+    """Whether every base of the class is a class of the user's, or adds nothing."""
+    if cls.site is None:
+        return False
+    for base in cls.node.bases:
+        node = base.value if isinstance(base, ast.Subscript) else base
+        for option in (cls.model or model).evaluate(node, cls.site.scope, cls.site.block).options():
+            is_plain_symbol = isinstance(option, Symbol) and option.path in _PLAIN_BASES
+            if not isinstance(option, ClassValue) and not is_plain_symbol:
+                return False
+    return True
 
 
 def _is_whole(model: FileModel, place: _Place) -> bool:

@@ -192,6 +192,10 @@ RULE = Rule(
             proof=Raises("IndexError", "", "call"),
         ),
     ),
+    error_texts=(
+        "ConcretizationTypeError: Abstract tracer value encountered where concrete value is expected: traced array "
+        "with shape int32[] The axis argument must be known statically.",
+    ),
     check=check,
     fix=fix,
 )

@@ -3,7 +3,7 @@
 ## What it finds
 
 `x[i] = value`, `x[i] += value` and their like in a function that `jax.checkpoint` (or a wrapper around it) makes, where
-`x` is an array that comes from the arguments.
+`x` is an array that comes from the arguments, or that JAX has made inside.
 
 ## Why it matters
 
@@ -41,6 +41,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from jaxpert.model.arrays import array_type
 from jaxpert.model.effect_places import function_name, traced_body
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
@@ -107,9 +108,13 @@ def _changes(model: FileModel) -> Iterator[_Change]:
         body = traced_body(model, checkpoint) if stores else None
         for statement, target, block in stores if body is not None else ():
             assert body is not None
-            traced = body.traced(target.value, Place(scope_of(block), block))
             where = model.range_of(target if owner is model else checkpoint.node)
-            if traced.level is Level.ARRAY and where is not None and where not in seen and not owner.is_dead(block):
+            if where is None or where in seen or owner.is_dead(block):
+                continue
+            scope = scope_of(block)
+            traced = body.traced(target.value, Place(scope, block))
+            made = array_type(owner, target.value, scope, block) if traced.level is not Level.ARRAY else None
+            if traced.level is Level.ARRAY or (made is not None and made.library == "jax"):
                 seen.add(where)
                 yield _Change(checkpoint, statement, target, owner, where)
 

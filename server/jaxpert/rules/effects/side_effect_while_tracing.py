@@ -147,7 +147,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if model.range_of(node) != where:
             return None
         written = _formatted(model, node.args)
-        jax = ensure_import(model.source.lines, "import jax", where.start)
+        jax = ensure_import(model.source.lines, "import jax", where.start, model.source)
         if written is None or jax is None:
             return None
         edits = verbs.replace_expression(model.source.lines, where, f"{jax.name}.debug.print({written})")

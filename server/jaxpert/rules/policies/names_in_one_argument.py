@@ -25,7 +25,7 @@ All. `save_anything_except_these_names` accepts even a list from 0.10.2 on; see 
 ## Known limits
 
 A variable whose value cannot be seen is not reported. Two names in one string are reported when the project tags a
-value with one of them.
+value with one of them. A string all of whose letters are names of the project is right.
 
 ## Source
 
@@ -153,7 +153,7 @@ def _spread_strings(model: FileModel, call: ApiCall) -> Iterator[Finding]:
             continue
         text = string(model.evaluate(argument.value, call.site.scope, call.site.block))
         where = model.range_of(argument)
-        if text is None or len(text) < 2 or where is None:
+        if text is None or len(text) < 2 or where is None or _is_names_of_one_letter(model, text):
             continue
         yield Finding(
             NAME,
@@ -186,6 +186,8 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
             f"of one letter only; write `[{model.text_of(argument.node)}]`", Severity.INFORMATION,
         )  # fmt: skip
         return
+    if _is_names_of_one_letter(model, text):
+        return
     effect = f"the names are {_letters(text)}, so the policy matches no name" if text else "it holds no name"
     shown = model.text_of(argument.node)
     yield Finding(
@@ -196,6 +198,12 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
         Severity.WARNING,
         silent(model, effect),
     )
+
+
+def _is_names_of_one_letter(model: FileModel, text: str) -> bool:
+    """Whether the project names values by each letter of ``text``, and none by all of it: they are meant then."""
+    known = model.project_names.known()
+    return bool(text) and known.issuperset(text) and text not in known
 
 
 def _quoted(text: str) -> str:

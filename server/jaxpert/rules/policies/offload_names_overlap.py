@@ -98,6 +98,12 @@ def _overlaps(offloaded: Argument, saved: Argument) -> Iterator[_Overlap]:
                     yield _Overlap(name, _written(offloaded, one, name), _written(saved, other, name))
 
 
+def _are_made_of_one(offloaded: Argument, saved: Argument) -> bool:
+    """Whether the same variable stands in both: what is taken out of one is gone from the other."""
+    names = [{part.id for part in ast.walk(one.node) if isinstance(part, ast.Name)} for one in (offloaded, saved)]
+    return not names[0].isdisjoint(names[1])
+
+
 def _names(value: Value) -> list[str]:
     texts = [string(item) for item in value.items] if isinstance(value, Sequence) else []
     return [text for text in texts if text is not None]
@@ -123,6 +129,8 @@ def _related(model: FileModel, overlap: _Overlap, keep: str, to: str) -> Iterato
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Take the name out of those that are saved: it is asked to be offloaded."""
     for call, offloaded, saved in _calls(model):
+        if _are_made_of_one(offloaded, saved):
+            continue  # without it, another name would take its place
         for overlap in _overlaps(offloaded, saved):
             if finding.datum("name") != overlap.name or model.range_of(overlap.offloaded.node) != finding.range:
                 continue

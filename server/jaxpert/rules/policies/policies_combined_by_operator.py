@@ -104,7 +104,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         factory = _factory(model, found)
         added: imports.ImportedName | None = None
         if factory is None:
-            added = imports.ensure_import(model.source.lines, "import jax", where.start)
+            added = imports.ensure_import(model.source.lines, "import jax", where.start, model.source)
             if added is None:
                 return None
             factory = f"{added.name}.checkpoint_policies.{_BOTH}"

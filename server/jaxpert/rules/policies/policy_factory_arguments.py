@@ -89,7 +89,8 @@ def _wrong(model: FileModel, call: ApiCall) -> tuple[ast.AST, str, str] | None:
     for argument in call.unexpected:
         if argument.model is model and argument.keyword is not None:
             keyword = argument.keyword.arg
-            return argument.keyword, f"takes no `{keyword}`", f"got an unexpected keyword argument '{keyword}'"
+            node: ast.AST = call.node if argument.is_spread else argument.keyword
+            return node, f"takes no `{keyword}`", f"got an unexpected keyword argument '{keyword}'"
     if call.unexpected:
         return None
     parameters = _parameters(model, call)
@@ -98,7 +99,7 @@ def _wrong(model: FileModel, call: ApiCall) -> tuple[ast.AST, str, str] | None:
         taken, given = len(slots), len(slots) + len(call.surplus)
         what = f"takes {taken} policies, not {given}" if "policies_as_varargs" in call.api.traits else \
             f"takes {taken} arguments, not {given}" if taken else "takes keywords only"
-        node = call.surplus[0].node if call.surplus[0].model is model else call.node
+        node = call.surplus[0].node if any(part is call.surplus[0].node for part in call.node.args) else call.node
         return node, what, f"takes {taken} positional argument{'s' * (taken != 1)} but {given} were given"
     missing = [p for p in parameters if p.name in call.missing]
     kind = "keyword-only" if missing[0].kind == "keyword_only" else "positional"
@@ -194,6 +195,8 @@ def _named(model: FileModel, call: ApiCall) -> Fix | None:
 def _nested(model: FileModel, call: ApiCall) -> Fix | None:
     where = model.range_of(call.node)
     if where is None or call.node.keywords or _has_comment(model, call):
+        return None
+    if any(isinstance(node, ast.Starred) for node in call.node.args):
         return None
     return _combined(model, call, [model.text_of(node) for node in call.node.args], "Nest the calls")
 

@@ -45,7 +45,7 @@ from packaging.version import Version
 from jaxpert.fixing import imports, verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import PolicyUse
+from jaxpert.model.policies import PolicyUse, is_chosen
 from jaxpert.model.policy_expressions import is_policy
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.values import (
@@ -88,7 +88,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         options = list(use.value.options())
         kinds = [_kind(model, option, use.takes_bools) for option in options]
         for option, kind in zip(options, kinds):
-            if kind and (all(kinds) or _is_taken(use, option)):
+            if kind and (all(kinds) or _is_taken(use, option) or is_chosen(use, option)):
                 yield from _report(model, use, option, kind)
 
 
@@ -259,7 +259,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             listed = isinstance(option, Sequence) and _policies_in(model, option)
             if not isinstance(node, ast.expr) or not (name or listed):
                 return None
-            added = imports.ensure_import(model.source.lines, "import jax", finding.range.start)
+            added = imports.ensure_import(model.source.lines, "import jax", finding.range.start, model.source)
             if added is None:
                 return None
             space = f"{added.name}.checkpoint_policies"
@@ -271,7 +271,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
                     new = f"{space}.save_from_both_policies({new}, {part})"
             edits = verbs.replace_expression(model.source.lines, finding.range, new)
             exact = bool(name) and (string(option) or "").endswith(name)
-            safety = Safety.SAFE if exact else Safety.UNSAFE
+            is_here = any(part is node for part in ast.walk(use.argument.node))  # elsewhere others may use it
+            safety = Safety.SAFE if exact and is_here else Safety.UNSAFE
             return Fix(f"Write `{new}`", safety, (*added.edits, *edits)) if edits else None
     return None
 

@@ -3,8 +3,8 @@
 ## What it finds
 
 A policy one of whose results is an int, a string, `None` written out, a tuple, list or set, a NumPy or JAX bool,
-an array, a generator or coroutine, or another policy that was not asked. Also a function that makes policies, or a
-class of policies, given as the policy without being called.
+an array, what `re.match` gives, a generator or coroutine, or another policy that was not asked. Also a function that
+makes policies, or a class of policies, given as the policy without being called.
 
 ## Why it matters
 
@@ -45,6 +45,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, policy_classes, policy_makers, results
 from jaxpert.model.speech import bad_policy_result, policy_places, raises
 from jaxpert.model.values import (
+    NUMPY_BOOL,
     PRIMITIVE_NAME,
     CallResult,
     ClassValue,
@@ -56,6 +57,7 @@ from jaxpert.model.values import (
     Table,
     Typed,
     Value,
+    truth,
 )
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
@@ -84,6 +86,8 @@ _NUMPY_BOOLS = {
     "isfinite",
 }
 _PYTHON_BOOLS = {"array_equal", "allclose", "isscalar", "iterable", "issubdtype", "may_share_memory", "shares_memory"}
+_WRAP = "wrap it in `bool(…)`"
+_MATCHES = {f"{owner}.{name}" for owner in ("re", "re.Pattern") for name in ("match", "search", "fullmatch")}
 _BAD_TYPES = {
     "int",
     "str",
@@ -117,13 +121,21 @@ def check(model: FileModel) -> Iterator[Finding]:
             if wrong is not None:
                 shown, printed, advice = wrong
                 if isinstance(result.node, ast.BoolOp):  # `a and b` gives a or b, not True or False
-                    advice = "wrap it in `bool(…)`"
+                    advice = "return True or False" if _is_always_true(model, policy, result) else _WRAP
                 yield from _report(model, policy, result, shown, printed, advice)
     for maker in policy_makers(model):
         for use in maker.uses:
             yield from _not_called(model, maker.value, maker.model, maker.name, use)
     for use, cls in policy_classes(model):
         yield from _not_called(model, cls, cls.model or model, cls.node.name, use)
+
+
+def _is_always_true(model: FileModel, policy: CustomPolicy, result: Result) -> bool:
+    """Whether an ``or`` ends in something that is true: then ``bool(…)`` around it is True whatever it is about."""
+    node = result.node
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, ast.Or):
+        return False
+    return truth(policy.model.evaluate(node.values[-1], policy.value.function.inner, result.block)) is True
 
 
 def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
@@ -151,12 +163,14 @@ def _wrong(model: FileModel, value: Value) -> tuple[str, str, str] | None:
         )
     if isinstance(value, Typed) and value.type == "None":
         return "None", "None of type <class 'NoneType'>", "return True or False"
+    if isinstance(value, Typed) and value.type == NUMPY_BOOL:
+        return "a NumPy value", "… of type <class 'numpy.bool'>", _WRAP
     if isinstance(value, Typed) and value.type in _BAD_TYPES:
         shown = f"{article(value.type)} {value.type}"
         return (
             shown,
             f"… of type <class '{value.type}'>",
-            "wrap it in `bool(…)`" if value.type in ("int", "str", "list", "set", "tuple") else "return True or False",
+            _WRAP if value.type in ("int", "str", "list", "set", "tuple") else "return True or False",
         )
     if isinstance(value, Typed) and value.type == PRIMITIVE_NAME:
         return "the name of the primitive", "… of type <class 'str'>", "compare it with the name that you mean"
@@ -178,9 +192,11 @@ def _wrong_call(model: FileModel, value: CallResult) -> tuple[str, str, str] | N
     if api is not None and api.kind is ApiKind.POLICY_FACTORY:
         advice = "ask it: `(…)(prim, *avals, **params)`"
         return f"the policy that `{name}` makes", "… of type <class 'function'>", advice
+    if path in _MATCHES:
+        return "a match object or None", "<re.Match object; …> of type <class 're.Match'>", _WRAP
     module = path.partition(".")[0]
     if module == "numpy" and path.count(".") == 1 and name in _NUMPY_BOOLS and name not in _PYTHON_BOOLS:
-        return "a NumPy value", "… of type <class 'numpy.bool'>", "wrap it in `bool(…)`"
+        return "a NumPy value", "… of type <class 'numpy.bool'>", _WRAP
     if path.startswith("jax.numpy.") and name in _NUMPY_BOOLS:
         return "a JAX array", "… of type <class 'jaxlib._jax.ArrayImpl'>", "use Python's own `any`, `all` and `in`"
     return None
@@ -283,7 +299,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
                 continue
             value = result.value
             lines = model.source.lines
-            if "bool(" in finding.message:
+            if _WRAP in finding.message:
                 edits = verbs.wrap_call(lines, finding.range, "bool")
                 return Fix("Wrap in `bool(…)`", Safety.SAFE, edits) if edits else None
             if (

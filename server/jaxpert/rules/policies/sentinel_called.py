@@ -105,6 +105,14 @@ def _named_types(model: FileModel, site: CallSite) -> list[str]:
 def _compared(model: FileModel, site: CallSite) -> str:
     """The test as it should be."""
     given, classes = site.node.args
+    if isinstance(classes, ast.Tuple):
+        values = [model.evaluate(one, site.scope, site.block) for one in classes.elts]
+        ours = [model.text_of(one) for one, value in zip(classes.elts, values) if _sentinel(model, value)]
+        others = [model.text_of(one) for one, value in zip(classes.elts, values) if not _sentinel(model, value)]
+        if ours and others:  # classes are no answers, and the sentinels are no classes
+            test = f"is {ours[0]}" if len(ours) == 1 else f"in ({', '.join(ours)})"
+            kept = others[0] if len(others) == 1 else f"({', '.join(others)})"
+            return f"{model.text_of(given)} {test} or isinstance({model.text_of(given)}, {kept})"
     operator = "in" if isinstance(model.evaluate(classes, site.scope, site.block), Sequence) else "is"
     if isinstance(classes, ast.Tuple) and len(classes.elts) == 1:
         operator, classes = "is", classes.elts[0]

@@ -141,7 +141,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if any(isinstance(inner, ast.Call) for inner in ast.walk(case.node)):
             return None
         lines = model.source.lines
-        jax = ensure_import(lines, "import jax", case.where.start)
+        jax = ensure_import(lines, "import jax", case.where.start, model.source)
         if jax is None:
             return None
         text = model.text_of(case.node)

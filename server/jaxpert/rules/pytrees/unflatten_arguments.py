@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
-from jaxpert.model.calls import Argument
+from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.structures import Dict, List, Tuple, leaf_count
@@ -53,6 +53,7 @@ from jaxpert.model.treedefs import (
     made_by,
     method_calls,
     place_of,
+    source_of,
     treedef_of,
 )
 from jaxpert.model.values import Table
@@ -70,7 +71,7 @@ class _Case:
     Attributes:
         exception, text: what is raised; "" when nothing is.
         other: the other argument, to swap with, or None.
-        fix: "swap", "wrap" in `jax.tree.structure`, "leaves" to take the first of a pair, or "".
+        fix: "swap", "wrap" in `jax.tree.structure`, "leaves" to take the first of a pair, "reverse" for one, or "".
     """
 
     where: Range
@@ -94,7 +95,10 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _cases(model: FileModel) -> Iterator[_Case]:
     for call in model.calls:
-        if call.api.name != "jax.tree.unflatten" or call.is_partial or call.opened or model.is_dead(call.site.block):
+        if call.api.name != "jax.tree.unflatten" or call.is_partial or model.is_dead(call.site.block):
+            continue
+        if call.opened:
+            yield from _spread(model, call)
             continue
         treedef, leaves = call.arguments.get("treedef"), call.arguments.get("leaves")
         if treedef is None or leaves is None or treedef.model is not model or leaves.model is not model:
@@ -107,6 +111,18 @@ def _cases(model: FileModel) -> Iterator[_Case]:
         case = _wrong_leaves(model, method.treedef, given) if given is not None else None
         if case is not None:
             yield case
+
+
+def _spread(model: FileModel, call: ApiCall) -> Iterator[_Case]:
+    """`jax.tree.unflatten(*jax.tree.flatten(tree))`, which gives the leaves first."""
+    given = call.node.args[0] if len(call.node.args) == 1 and not call.node.keywords else None
+    if not isinstance(given, ast.Starred):
+        return
+    made = flatten_call(model, source_of(Site(given.value, call.site.scope, call.site.block)))
+    where = model.range_of(given.value)
+    if made is not None and where is not None and made.api.name == "jax.tree.flatten":
+        message = "this gives the leaves first, and the treedef belongs there: turn the two around with `[::-1]`"
+        yield _Case(where, message, text="'list' object has no attribute 'unflatten'", fix="reverse")
 
 
 def _no_treedef(model: FileModel, treedef: Argument, leaves: Argument) -> _Case | None:
@@ -199,6 +215,9 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if case.fix == "wrap":
             edits = verbs.wrap_call(lines, case.where, "jax.tree.structure")
             return Fix("Take the structure of the tree", Safety.UNSAFE, edits) if edits else None
+        if case.fix == "reverse":
+            edits = verbs.replace_expression(lines, case.where, f"{slice_lines(lines, case.where)}[::-1]")
+            return Fix("Turn the two around", Safety.SAFE, edits) if edits else None
         if case.fix == "leaves":
             edits = verbs.replace_expression(lines, case.where, f"{slice_lines(lines, case.where)}[0]")
             return Fix("Take the leaves", Safety.SAFE, edits) if edits else None

@@ -163,7 +163,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         first = case.cls.node.decorator_list[:1]
         if where is None or first != [decorator] or fields_of(model, case.cls) is None:
             return None
-        jax = ensure_import(model.source.lines, "import jax", where.start)
+        jax = ensure_import(model.source.lines, "import jax", where.start, model.source)
         if jax is None:
             return None
         line = model.source.lines[where.start.line]

@@ -22,7 +22,8 @@ sorted.
 
 ## Known limits
 
-Only keys that are written out, in the same file, are compared.
+Only keys that are written out are compared: in a dictionary, in `name[key] = …` that always runs before the call, and
+the members of an `Enum` in `{member: … for member in Kind}`.
 
 ## Source
 
@@ -36,11 +37,25 @@ from collections.abc import Iterator
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
+from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
-from jaxpert.model.values import CallResult, Def, EnumMember, Literal, Partial, Sequence, Symbol, Table, Value
+from jaxpert.model.touched import is_touched
+from jaxpert.model.values import (
+    CallResult,
+    ClassValue,
+    Def,
+    EnumMember,
+    Literal,
+    Partial,
+    Sequence,
+    Symbol,
+    Table,
+    Value,
+)
 from jaxpert.rulekit.rule import Example, Finding, Raises, Related, Rule, Severity
-from jaxpert.syntax.scopes import CallSite, Scope
+from jaxpert.syntax.changes import changes
+from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, scope_of
 
 NAME = "unsortable-keys"
 
@@ -51,11 +66,13 @@ _FIRST_ONLY = {"jax.tree.map", "jax.tree.map_with_path", "jax.tree.broadcast"}
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Dictionaries that JAX fails to sort."""
-    if not any(_may_clash(site.node) for tree in model.source.trees() for site in tree.dicts):
+    if not any(_may_clash(site.node) for tree in model.source.trees() for site in tree.dicts) and not (
+        model.source.contains("Enum") and any(compounds(tree, ast.DictComp) for tree in model.source.trees())
+    ):
         return
     for node, site in _given(model):
         for table in _tables(model.evaluate(node, site.scope, site.block), 0):
-            clash = _clash(table)
+            clash = _clash(table) or _clash_of_members(model, table) or _clash_with_later(model, table, node, site)
             argument = model.range_of(node)
             if clash is None or argument is None or table.site is None or model.is_dead(site.block):
                 continue
@@ -79,7 +96,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _may_clash(node: ast.AST) -> bool:
     """A cheap look at a dictionary: has it a key that is no string?"""
-    keys = node.keys if isinstance(node, ast.Dict) and len(node.keys) > 1 else []
+    keys = node.keys if isinstance(node, ast.Dict) else []
     return any(key is not None and not (isinstance(key, ast.Constant) and isinstance(key.value, str)) for key in keys)
 
 
@@ -152,8 +169,54 @@ def _clash(table: Table) -> str | None:
     node = table.site.node if table.site is not None else None
     if not table.exact or not isinstance(node, ast.Dict):
         return None
+    return _unordered([key for key, _ in table.entries])
+
+
+def _clash_of_members(model: FileModel, table: Table) -> str | None:
+    """Two keys of ``{member: … for member in Kind}``."""
+    node, site = table.site.node if table.site is not None else None, table.site
+    if not isinstance(node, ast.DictComp) or site is None or len(node.generators) != 1:
+        return None
+    loop = node.generators[0]
+    if not isinstance(loop.target, ast.Name) or not isinstance(node.key, ast.Name) or node.key.id != loop.target.id:
+        return None
+    owner = table.model or model
+    cls = owner.evaluate(loop.iter, site.scope, site.block)
+    if loop.ifs or loop.is_async or not isinstance(cls, ClassValue):
+        return None
+    evaluator = (cls.model or owner).evaluator
+    members = [evaluator.attribute(cls, name, None) for name in cls.scope.bindings if not name.startswith("_")]
+    return _unordered([member for member in members if isinstance(member, EnumMember)])
+
+
+def _clash_with_later(model: FileModel, table: Table, node: ast.expr, site: CallSite) -> str | None:
+    """Two keys of a dictionary in a variable, one of which is added before the call by ``name[key] = …``."""
+    found = site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
+    if found is None or not isinstance(node, ast.Name) or table.exact or len(found[1]) != 1:
+        return None
+    owner, binding = found[0], found[1][0]
+    display = binding.value
+    if binding.kind is not BindingKind.ASSIGN or not isinstance(display, ast.Dict) or None in display.keys:
+        return None
+    if owner is not site.scope or is_touched(model, node, site.scope):
+        return None
+    trees = model.source.trees() if owner.kind == "module" else [site.block.tree]
+    made = [one for tree in trees for one in changes(tree).get(node.id, ()) if one.owner() is owner]
+    if any(one.removes for one in made):
+        return None
+    here, around = (site.block.tree.first_line, node.lineno), list(site.block.enclosing())
+    keys = [model.evaluate(key, binding.scope, binding.block) for key in display.keys if key is not None]
+    for one in made:
+        always = one.block in around or (owner.kind == "module" and one.block.owner is None)
+        if one.key is not None and always and (one.block.tree.first_line, one.key.lineno) < here:
+            keys.append(model.evaluate(one.key, scope_of(one.block), one.block))
+    return _unordered(keys)
+
+
+def _unordered(keys: list[Value]) -> str | None:
+    """Two of some keys that cannot be compared, in words."""
     seen: dict[str, str] = {}
-    for key, _ in table.entries:
+    for key in keys:
         kind, shown = _kind(key)
         if not kind:
             return None

@@ -23,7 +23,8 @@ All; None raises since 0.6.0. Before that a list of floats with None in it silen
 
 ## Known limits
 
-Only what is written in the call itself is looked at.
+Only what is written in the call itself is looked at, lists in variables that nothing changes, and `values()` of a
+dictionary.
 
 ## Source
 
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from packaging.version import Version
 
@@ -41,8 +43,11 @@ from jaxpert.fixing import verbs
 from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
-from jaxpert.model.values import Symbol
-from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
+from jaxpert.model.touched import is_touched
+from jaxpert.model.values import Sequence, Symbol, Table
+from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.syntax.scopes import CallSite
+from jaxpert.text.lines import slice_lines
 
 NAME = "array-of-non-numbers"
 
@@ -66,7 +71,11 @@ def check(model: FileModel) -> Iterator[Finding]:
             called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
             if called not in ("array", "asarray") or not site.node.args:
                 continue
-            node = _first_wrong(site.node.args[0])
+            given = site.node.args[0]
+            if isinstance(given, (ast.Name, ast.Call)):
+                yield from _behind(model, site, called)
+                continue
+            node = _first_wrong(given)
             if (
                 isinstance(node, ast.Constant)
                 and isinstance(node.value, bytes)
@@ -78,7 +87,41 @@ def check(model: FileModel) -> Iterator[Finding]:
             callee = model.evaluate(func, site.scope, site.block)
             where = model.range_of(node)
             if isinstance(callee, Symbol) and callee.path in _MAKERS and where is not None:
-                yield _finding(model, node, called, node is site.node.args[0])
+                yield _finding(model, node, node, called, node is site.node.args[0])
+
+
+def _behind(model: FileModel, site: CallSite, called: str) -> Iterator[Finding]:
+    """A list in a variable that nothing changes, and what `values()` of a dictionary gives."""
+    given, where = site.node.args[0], model.range_of(site.node.args[0])
+    listed, node = _listed(site, given)
+    is_view = isinstance(given, ast.Call) and getattr(given.func, "attr", "") == "values" and not given.args
+    if (node is None and not is_view) or where is None or model.is_dead(site.block):
+        return
+    callee = model.evaluate(site.node.func, site.scope, site.block)
+    if not isinstance(callee, Symbol) or callee.path not in _MAKERS:
+        return
+    if isinstance(given, ast.Name) and node is not None:
+        value = model.evaluate(given, site.scope, site.block)
+        is_that = isinstance(value, Sequence) and value.exact and value.site is not None and value.site.node is listed
+        if is_that and len(site.node.args + site.node.keywords) == 1 and not is_touched(model, given, site.scope):
+            found = _finding(model, node, given, called, False)
+            area = model.range_of(node)
+            yield replace(found, related=(Related(area, "the list holds it here"),) if area is not None else ())
+    elif isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        if isinstance(model.evaluate(given.func.value, site.scope, site.block), Table):
+            text = "Value dict_values([…]) with dtype object is not a valid JAX array type. …"
+            yield Finding(
+                NAME, where, f"`jnp.{called}` gets a view of a dictionary, which is no list, and raises TypeError; "
+                f"write `list({model.text_of(given)})`", Severity.ERROR, raises(model, "here", "TypeError", text),
+                data=(("list", "list"),), exceptions=("TypeError",),
+            )  # fmt: skip
+
+
+def _listed(site: CallSite, given: ast.expr) -> tuple[ast.expr | None, ast.expr | None]:
+    """The list that the variable ``given`` is bound to, and its first part that is no number."""
+    found = site.scope.lookup(given.id) if isinstance(given, ast.Name) else None
+    listed = found[1][0].value if found is not None and len(found[1]) == 1 and not found[1][0].detail else None
+    return (listed, _first_wrong(listed)) if isinstance(listed, (ast.List, ast.Tuple)) else (None, None)
 
 
 def _first_wrong(node: ast.expr) -> ast.expr | None:
@@ -89,8 +132,9 @@ def _first_wrong(node: ast.expr) -> ast.expr | None:
     return node if is_constant or isinstance(node, (*_OTHERS, ast.JoinedStr)) else None
 
 
-def _finding(model: FileModel, node: ast.expr, called: str, is_whole: bool) -> Finding:
-    where = model.range_of(node)
+def _finding(model: FileModel, node: ast.expr, place: ast.expr, called: str, is_whole: bool) -> Finding:
+    """``node`` is what is wrong, ``place`` where to say so."""
+    where = model.range_of(place)
     assert where is not None
     verb = "gets" if is_whole else "gets a list with"
     if isinstance(node, ast.Constant) and node.value is None:
@@ -125,12 +169,16 @@ def _finding(model: FileModel, node: ast.expr, called: str, is_whole: bool) -> F
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Write nan for None."""
-    if "None" not in finding.message:
+    """Write nan for None, or make a list of a view."""
+    lines = model.source.lines
+    if finding.datum("list"):
+        wrapped = verbs.wrap_call(lines, finding.range, "list")
+        return Fix("Make it a list", Safety.SAFE, wrapped) if wrapped else None
+    if "None" not in finding.message or slice_lines(lines, finding.range) != "None":
         return None
-    module = ensure_import(model.source.lines, "import jax.numpy as jnp", finding.range.start)
+    module = ensure_import(lines, "import jax.numpy as jnp", finding.range.start, model.source)
     edits = (
-        verbs.replace_expression(model.source.lines, finding.range, f"{module.name}.nan")
+        verbs.replace_expression(lines, finding.range, f"{module.name}.nan")
         if module is not None
         else None
     )

@@ -71,15 +71,20 @@ _BITS = {
 }  # fmt: skip
 _UPDATES = {"set", "add", "multiply", "mul", "min", "max", "subtract", "divide"}
 _C_LONG = 1 << 63
+_BIT_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What happens to an int, and how JAX says it; ``text`` is "" when it says nothing."""
+    """What happens to an int, and how JAX says it; ``text`` is "" when it says nothing.
+
+    ``wants_bits``: an operator for bits stands beside it, which takes no floats.
+    """
 
     what: str
     text: str
     is_float: bool = False
+    wants_bits: bool = False
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -105,6 +110,9 @@ def _finding(model: FileModel, node: ast.expr, value: int, fault: _Fault) -> Ite
     advice = "write a float" if fault.is_float else "write a float, or turn on `jax_enable_x64`"
     if abs(value) >= _C_LONG or model.target.x64:
         advice = "write a float"
+    if fault.wants_bits:
+        x64 = "" if model.target.x64 else "turn on `jax_enable_x64` and "
+        advice = f"write `jnp.uint32({shown})`" if 0 <= value < 1 << 32 else f"{x64}make both sides `uint64`"
     if fault.what.startswith("`"):
         advice = "choose a wider dtype"
     data = (
@@ -194,7 +202,8 @@ def _operator(model: FileModel, use: LargeInteger, parent: ast.BinOp | ast.Compa
     found = Arrays(model).of(other, (use.scope, use.block))
     if found is None or found.library != "jax":
         return None
-    return _Fault(jitted.what, jitted.text, found.kind == "float")
+    wants_bits = isinstance(parent, ast.BinOp) and isinstance(parent.op, _BIT_OPERATORS)
+    return _Fault(jitted.what, jitted.text, found.kind == "float" and not wants_bits, wants_bits)
 
 
 def _jnp(
@@ -232,7 +241,7 @@ def _jnp(
     if name in _ELEMENTWISE and not nested and (name != "where" or len(call.args) == 3):
         others = [Arrays(model).of(argument, place) for argument in call.args if argument is not use.node]
         is_float = any(one is not None and one.kind == "float" for one in others)
-        return _Fault(jitted.what, jitted.text, is_float)
+        return _Fault(jitted.what, jitted.text, is_float, name.startswith("bitwise"))
     return None
 
 

@@ -248,7 +248,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Reduce the predicate with ``jnp.all``."""
     if finding.datum("cure") != "all":
         return None
-    module = ensure_import(model.source.lines, "import jax.numpy as jnp", finding.range.start)
+    module = ensure_import(model.source.lines, "import jax.numpy as jnp", finding.range.start, model.source)
     if module is None:
         return None
     edits = verbs.wrap_call(model.source.lines, finding.range, f"{module.name}.all")

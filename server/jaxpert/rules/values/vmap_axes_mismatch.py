@@ -214,7 +214,7 @@ def _against_call(model: FileModel, call: TransformedCall) -> Iterator[Finding]:
     axes = call.options.arguments.get("in_axes") if call.options is not None else None
     if axes is None:
         return
-    value, count, given = axes.value, _count(axes), len(call.positional)
+    value, count, given = axes.value, _count(axes), call.count
     area = model.range_of(axes.node) if axes.model is model else None
     where = area or model.range_of(call.site.node)
     at_call = model.range_of(call.site.node)
@@ -238,11 +238,12 @@ def _against_call(model: FileModel, call: TransformedCall) -> Iterator[Finding]:
                     (("positional", str(name)),),
                 )
             return
+        among = ", `self` among them" if call.self_given else ""
         yield _finding(
             model,
             where,
             f"`in_axes` has {_plural(count, 'entry')}, but the function is called with "
-            f"{_plural(given, 'positional argument')}: JAX raises ValueError; write one entry for each",
+            f"{_plural(given, 'positional argument')}{among}: JAX raises ValueError; write one entry for each",
             text,
             (Related(at_call, "called here"),) if where != at_call else (),
         )
@@ -297,9 +298,9 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             first = mapped.keywords[0] if len(mapped.keywords) == 1 else None
             names = parameter_names(mapped.target) or ()
             by_name = first.keyword if first is not None else None
-            if by_name is not None and model.range_of(by_name) == finding.range and len(mapped.positional) < len(names):
+            if by_name is not None and model.range_of(by_name) == finding.range and mapped.count < len(names):
                 value = model.range_of(by_name.value)
-                if names[len(mapped.positional)] == name and value is not None:
+                if names[mapped.count] == name and value is not None:
                     edit = Edit(Range(finding.range.start, value.start), "")
                     return Fix(f"Pass `{name}` by position", Safety.SAFE, (edit,))
     return None
