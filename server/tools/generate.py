@@ -1,4 +1,4 @@
-"""Write what is derived from the rules and the options: rule pages, the README's table, the configuration schema.
+"""Write what is derived from the rules and the options: pages, tables, the schema, the VS Code extension's settings.
 
     python server/tools/generate.py            write
     python server/tools/generate.py --check    say what is out of date, and exit with 1 if anything is
@@ -14,6 +14,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from vscode_manifest import lock_file, manifest, settings_table
+
+from jaxpert import __version__
 from jaxpert.project.config import KEYS
 from jaxpert.rulekit.page import rule_page
 from jaxpert.rulekit.rule import Rule, Stage
@@ -21,8 +24,8 @@ from jaxpert.rules import ALL_RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = Path("server/docs/rules")
+VSCODE = Path("vscode-client")
 TRUTH_TABLE = ROOT / "tests/real_jax/truth_table.json"
-BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
 NOTE = "<!-- Written by server/tools/generate.py from the rule's module; edit that. -->\n\n"
 
 
@@ -34,9 +37,25 @@ def generated(root: Path) -> dict[Path, str]:
     files[Path("server/docs/jaxpert.schema.json")] = json.dumps(options_schema(ALL_RULES), indent=2) + "\n"
     readme = root / "README.md"
     if readme.exists():
-        table = rule_table(ALL_RULES, f"{PAGES.as_posix()}/")
-        files[Path("README.md")] = with_block(readme.read_text(encoding="utf-8"), table)
-    return files
+        table = folded_rule_tables(ALL_RULES, f"{PAGES.as_posix()}/")
+        files[Path("README.md")] = with_block(readme.read_text(encoding="utf-8"), table, "rules")
+    return files | _vscode_files(root / VSCODE)
+
+
+def _vscode_files(folder: Path) -> dict[Path, str]:
+    """The generated parts of the VS Code extension, where it is there."""
+    options = options_schema(ALL_RULES)["properties"]
+    assert isinstance(options, dict)
+    written = {
+        "package.json": lambda text: manifest(text, __version__, options),
+        "package-lock.json": lambda text: lock_file(text, __version__),
+        "README.md": lambda text: with_block(text, settings_table(options), "settings"),
+    }
+    return {
+        VSCODE / name: write((folder / name).read_text(encoding="utf-8"))
+        for name, write in written.items()
+        if (folder / name).exists()
+    }
 
 
 def rule_table(rules: Iterable[Rule], folder: str) -> str:
@@ -47,6 +66,28 @@ def rule_table(rules: Iterable[Rule], folder: str) -> str:
         summary = rule.summary.replace("|", "\\|") + (" (preview)" if rule.stage is Stage.PREVIEW else "")
         rows.append(f"| {rule.code} | {name} | {rule.severity.value} | {'yes' if rule.fix else ''} | {summary} |")
     return "\n".join(rows) + "\n"
+
+
+_FAMILIES = {
+    "1": "Checkpoint calls and checkpointed functions",
+    "2": "Policies",
+    "3": "Checkpoint names",
+    "4": "Effects and mutable arrays",
+    "5": "Pytrees",
+    "6": "Arguments and values of transformations",
+    "0": "About jaxpert itself",
+}
+"""What the first digit of a code stands for."""
+
+
+def folded_rule_tables(rules: Iterable[Rule], folder: str) -> str:
+    """:func:`rule_table` of each family, folded away under its title."""
+    parts = []
+    for digit, title in _FAMILIES.items():
+        family = [rule for rule in rules if rule.code[3] == digit]
+        summary = f"<b>{title}</b>: {len(family)} rules, JXP{digit}xx"
+        parts.append(f"<details><summary>{summary}</summary>\n\n{rule_table(family, folder)}\n</details>\n")
+    return "\n".join(parts)
 
 
 def error_texts(rules: Iterable[Rule], truth_table: Path) -> str:
@@ -143,17 +184,18 @@ def options_schema(rules: Iterable[Rule]) -> dict[str, object]:
     }
 
 
-def with_block(page: str, block: str) -> str:
-    """``page`` with what stands between the markers replaced by ``block``.
+def with_block(page: str, block: str, name: str) -> str:
+    """``page`` with what stands between the markers called ``name`` replaced by ``block``.
 
     Raises:
         ValueError: the markers are missing.
     """
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    first, last = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    before, begin, rest = page.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"README.md needs the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{block}{END}{after}"
+        raise ValueError(f"README.md needs the lines {first} and {last}")
+    return f"{before}{first}\n{block}{last}{after}"
 
 
 def main() -> int:

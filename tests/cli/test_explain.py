@@ -192,6 +192,43 @@ def test_a_finding_in_the_very_statement_explains_a_text_that_no_rule_knows(expl
     assert "unknown-policy" in shown.stdout
 
 
+def test_a_finding_close_by_goes_before_a_text_that_many_programs_raise(explain: Explain) -> None:
+    source = "import jax\n\n\ndef apply(f, x):\n    h = jax.checkpoint(jax.numpy.sin(x))\n    return h ** 2\n"
+    write("train.py", source)
+    error = "TypeError: unsupported operand type(s) for ** or pow(): 'function' and 'int'"
+    shown = explain("-", stdin=traceback_at("train.py", 6, "return h ** 2", error)).stdout
+    assert "→ checkpoint-of-result (JXP106)" in shown and "policies-combined-by-operator" not in shown
+    write("train.py", source.replace("jax.checkpoint(", "("))
+    assert "policies-combined-by-operator" in explain("-", stdin=traceback_at("train.py", 6, "return h ** 2", error)).stdout
+
+
+def test_a_finding_in_the_very_statement_explains_another_exception_too(explain: Explain) -> None:
+    source = "import jax\n\n\ndef norm(tree):\n    td, flat = jax.tree.flatten(tree)\n    return jax.tree.unflatten(td, flat)\n"
+    write("train.py", source)
+    line = "return jax.tree.unflatten(td, flat)"
+    shown = explain("-", stdin=traceback_at("train.py", 6, line, "TypeError: 'PyTreeDef' object is not iterable")).stdout
+    assert "→ flatten-order (JXP506)" in shown
+    other = explain("-", stdin=traceback_at("train.py", 6, line, "NameError: name 'td' is not defined")).stdout
+    assert "Not in the catalogue" in other
+
+
+def test_an_axis_that_must_be_known_is_told_from_a_branch(explain: Explain) -> None:
+    text = "Abstract tracer value encountered where concrete value is expected: traced array with shape int32[] "
+    line = "red = jax.checkpoint(lambda x, axis: jax.numpy.mean(x, axis=axis))"
+    write("train.py", f"import jax\n{line}\nred(jax.numpy.ones((2, 8)), 1)\n")
+    error = f"jax.errors.ConcretizationTypeError: {text}The axis argument must be known statically."
+    assert "→ shape-from-traced-argument" in explain("-", stdin=traceback_at("train.py", 2, line, error)).stdout
+    mask = "jax.errors.NonConcreteBooleanIndexError: Array boolean indices must be concrete; got bool[3]"
+    assert "→ branch-on-traced-argument" in explain(mask).stdout
+
+
+def test_an_assertion_of_the_users_own_is_not_explained(explain: Explain) -> None:
+    shown = explain("-", stdin=traceback_at("train.py", 2, "assert 'remat' in shown", "AssertionError"))
+    assert shown.exit_code == 1
+    assert "an `assert` of your own failed" in shown.stdout and "(JXP" not in shown.stdout
+    assert "policy-falls-through" in explain("-", stdin=traceback_at("t.py", 2, "jax.grad(f)(x)", "AssertionError")).stdout
+
+
 def test_the_jax_of_the_traceback_counts(explain: Explain) -> None:
     Path("jaxpert.toml").unlink()
     package = Path("env/lib/python3.11/site-packages")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ from types import ModuleType
 import jsonschema
 import pytest
 
+from jaxpert import __version__
 from jaxpert.rules import ALL_RULES
 
 SCRIPT = Path(__file__).resolve().parents[2] / "server" / "tools" / "generate.py"
@@ -18,6 +20,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "server" / "tools" / "generate.py
 @pytest.fixture
 def generate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, working on an empty repository."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)  # as Python does for a script
     spec = importlib.util.spec_from_file_location("generate", SCRIPT)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,7 +53,26 @@ def test_writes_then_is_content(generate: ModuleType, monkeypatch: pytest.Monkey
 
 def test_readme_without_markers_is_refused(generate: ModuleType) -> None:
     with pytest.raises(ValueError, match="rules:begin"):
-        generate.with_block("# jaxpert\n", "table\n")
+        generate.with_block("# jaxpert\n", "table\n", "rules")
+
+
+def test_the_extension_gets_the_version_and_the_settings(
+    generate: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    manifest, page = tmp_path / "vscode-client/package.json", tmp_path / "vscode-client/README.md"
+    manifest.parent.mkdir()
+    manifest.write_text(json.dumps({"version": "0.0.0", "other": ["ä"], "contributes": {"commands": []}}))
+    page.write_text("begin\n<!-- settings:begin -->\n<!-- settings:end -->\nend\n")
+    assert run(generate, monkeypatch) == 0
+    written = json.loads(manifest.read_text(encoding="utf-8"))
+    properties = written["contributes"]["configuration"]["properties"]
+    assert (written["version"], written["other"]) == (__version__, ["ä"])
+    schema = generate.options_schema(ALL_RULES)["properties"]
+    assert properties["jaxpert.select"]["items"] == schema["select"]["items"]
+    for name, setting in properties.items():
+        jsonschema.Draft7Validator.check_schema(setting)
+        jsonschema.validate(setting["default"], setting)
+        assert f"| `{name}` |" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from jaxpert.__main__ import main
 def test_help_lists_every_command() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    for command in ("check", "explain", "rules", "demo", "lsp"):
+    for command in ("check", "explain", "rules", "demo", "editor", "lsp"):
         assert f"\n  {command} " in result.output
 
 
-@pytest.mark.parametrize("command", ["check", "explain", "rules", "demo", "lsp"])
+@pytest.mark.parametrize("command", ["check", "explain", "rules", "demo", "editor", "lsp"])
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0

@@ -44,11 +44,13 @@ def _rows(diagnosis: Diagnosis, console: Console) -> Iterator[Text]:
     yield from _wrapped(_headline(diagnosis), console, width)
     if not diagnosis.rules:
         yield Text()
-        yield Text("Not in the catalogue: no rule of jaxpert explains this text.", "bold")
+        what = "explains this text" if diagnosis.similar else "explains this: an `assert` of your own failed"
+        yield Text(f"Not in the catalogue: no rule of jaxpert {what}.", "bold")
         yield from _quotation(diagnosis.quoted)
-        yield Text()
-        yield Text("The rules that come nearest:")
-        yield from _listed(diagnosis.similar)
+        if diagnosis.similar:
+            yield Text()
+            yield Text("The rules that come nearest:")
+            yield from _listed(diagnosis.similar)
         return
     first, *others = diagnosis.rules
     if diagnosis.is_certain:
