@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from jaxpert.engine.standing import remember, standing
 from jaxpert.engine.suppress import apply_suppressions
-from jaxpert.model import expressions, guards
+from jaxpert.model import expressions, guarded_places, guards
 from jaxpert.model.file_model import FileModel
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import ALL_RULES
-from jaxpert.text.lines import Position
+from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:
     from jaxpert.project.workspace import Snapshot
@@ -77,17 +77,22 @@ def _run(rule: Rule, model: FileModel, path: object, crashed: list[str]) -> Iter
 
 def _is_meant(model: FileModel, finding: Finding) -> bool:
     """Whether the finding is in code that does not run on this JAX, or that expects the failure."""
-    if _expected_at(model, finding.range.start, finding):
+    if _expected_at(model, finding.range, finding):
         return True
-    return any(not place.path and _expected_at(model, place.range.start, finding) for place in finding.related)
+    return any(not place.path and _expected_at(model, place.range, finding) for place in finding.related)
 
 
-def _expected_at(model: FileModel, position: Position, finding: Finding) -> bool:
-    site = model.site_at(position)
+def _expected_at(model: FileModel, area: Range, finding: Finding) -> bool:
+    site = model.site_at(area.start)
     if site is None:
         return False
     if model.is_dead(site.block) or guards.leaves_before(model, site.node, site.block):  # type: ignore[arg-type]
         return True
+    if guarded_places.is_ruled_out(model, site, area):
+        return True
+    if "AttributeError" in finding.exceptions and area == finding.range:
+        if guarded_places.is_asked_for(model, site, area):
+            return True
     return guards.expects_failure(model, site.node, site.block, finding.exceptions)
 
 

@@ -24,6 +24,8 @@ from jaxpert.text.decoding import UnreadableSource
 
 _MOST_FILES = 8
 _MOST_OTHERS = 5
+_CLOSE = 3
+_OF_ANY_MISTAKE = {"TypeError", "ValueError", "AttributeError", "IndexError", "KeyError", "NotImplementedError"}
 _SUFFIXES = {".py", ".pyi", ".ipynb"}
 _SITE_PACKAGES = re.compile(r"^(?P<prefix>.+?)/(?:lib/python[\d.]+|Lib)/(?:site|dist)-packages/jax/", re.IGNORECASE)
 _SAID_BY_US = re.compile(r"\bJXP\d{3}\b")
@@ -54,7 +56,7 @@ class Diagnosis:
         error: the exception that is explained; of a chain, the one that a rule knows.
         rules: those that explain it, the likeliest first; () when none does.
         is_certain: whether the first of them is what it is about; else each of them is possible.
-        similar: when no rule explains it, those that come nearest.
+        similar: when no rule explains it, those that come nearest; () when it is a failed ``assert`` of the user's.
         quoted: the user's line; None when the text names none.
         finding: what the first rule finds in the user's code, nearest to the traceback; None when nothing.
         analysis: of the file of ``finding``.
@@ -100,7 +102,7 @@ def diagnose(text: str, folder: Path) -> Diagnosis | None:
     roots = dict.fromkeys([folder, *(path.parent for path in paths if folder not in path.parents)])
     workspace = Workspace(roots, {rule.name: rule.code for rule in ALL_RULES}, overrides, files=paths)
     found, searched = _findings_near(workspace, paths, [error, *errors], folder)
-    rules, is_certain = _ranked(error, known, found)
+    rules, is_certain = ((), False) if _is_users_own(error) else _ranked(error, known, found)
     if not rules and not error.exception:
         mentioned = (rule_named(code) for code in _SAID_BY_US.findall(error.message))
         rules = tuple(dict.fromkeys(rule for rule in mentioned if rule is not None))[:3]
@@ -120,7 +122,7 @@ def diagnose(text: str, folder: Path) -> Diagnosis | None:
         error=error,
         rules=rules,
         is_certain=is_certain,
-        similar=() if rules else nearest(error),
+        similar=() if rules or _is_users_own(error) else nearest(error),
         quoted=_quoted([error, *errors], workspace, folder),
         finding=best.finding if best else None,
         analysis=best.analysis if best else None,
@@ -131,25 +133,41 @@ def diagnose(text: str, folder: Path) -> Diagnosis | None:
 
 def _chosen(errors: Sequence[RaisedError]) -> tuple[RaisedError, tuple[Claim, ...]]:
     """The last error that a rule surely knows, else the last that one may know, else the last."""
-    known = [(error, claims(error)) for error in errors]
+    known = [(error, () if _is_users_own(error) else claims(error)) for error in errors]
     for error, found in known:
         if found and found[0].is_certain:
             return error, found
     return next(((error, found) for error, found in known if found), known[0])
 
 
+def _is_users_own(error: RaisedError) -> bool:
+    """Whether an ``assert`` of the user's own failed: JAX has nothing to do with what it says."""
+    last = error.frames[-1] if error.frames else None
+    return error.name == "AssertionError" and last is not None and not last.is_library and bool(
+        re.match(r"assert\b", last.source)
+    )
+
+
 def _ranked(error: RaisedError, known: tuple[Claim, ...], found: Sequence[_Found]) -> tuple[tuple[Rule, ...], bool]:
     """The rules that explain ``error``, and whether the first is certain.
 
     Those that find something in the user's code go first, those that find what raises this in the very statement
-    before all others: that counts even for a text that no rule knows.
+    before all others: that counts even for a text that no rule knows. So does a finding close by where none of the
+    rules that may know the text finds anything, and one in the very statement that says it raises something else.
     """
-    blamed = [it for it in found if it.finding.severity is Severity.ERROR and error.name in it.finding.exceptions]
+    errors = [it for it in found if it.finding.severity is Severity.ERROR]
+    blamed = [it for it in errors if error.name in it.finding.exceptions]
     guilty = {it.finding.rule for it in blamed if it.distance == 0}
     if known and known[0].is_certain:
         possible = {it.finding.rule for it in blamed}
         known = tuple(claim for claim in known if claim.is_certain or claim.rule.name in possible)
     elif error.exception:
+        if not any(it.finding.rule == claim.rule.name for it in found for claim in known):
+            here = [it for it in found if it.distance == 0]
+            guilty |= {it.finding.rule for it in here if error.name in it.finding.exceptions}
+            guilty |= {it.finding.rule for it in blamed if known and it.distance <= _CLOSE}
+            if not guilty and (error.name in _OF_ANY_MISTAKE or error.exception.startswith("jax.")):
+                guilty = {it.finding.rule for it in errors if it.distance == 0}
         unknown = sorted(guilty - {claim.rule.name for claim in known})
         known += tuple(Claim(rule, 1.0, 0.0, False) for name in unknown if (rule := rule_named(name)) is not None)
     if not known:

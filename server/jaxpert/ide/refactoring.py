@@ -255,10 +255,13 @@ _OTHERS = _IMPORTS | {BindingKind.FUNCTION, BindingKind.CLASS}
 
 
 def _bound(tree: TreeIndex, without: frozenset[BindingKind]) -> Iterator[str]:
-    """The names that a tree binds in its module or class, but by some ways."""
+    """The names that a tree binds in its module or class, but by some ways, and the attributes that it assigns."""
     for name, bindings in tree.contribution.items():
         if any(binding.kind not in without for binding in bindings):
             yield name
+    for statement in tree.block_of:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        yield from (target.attr for target in targets if isinstance(target, ast.Attribute))
     if BindingKind.FUNCTION not in without:  # methods, too
         yield from (name for scope in tree.classes.values() for name in scope.bindings)
 
