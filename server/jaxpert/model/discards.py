@@ -54,15 +54,19 @@ def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[DiscardedTag]:
             variable = _lost_in(call.site)
             if variable is not None:
                 yield DiscardedTag(call.site, variable, call.role("name"), call.role("value"))
-        elif call.api.name in _MAPS and model.source.contains("checkpoint_name"):
+        elif call.api.name in _MAPS and model.source.contains("checkpoint_name") and _maps_tags(model, call):
             variable = _lost_in(call.site)
-            if variable is not None and _maps_tags(model, call):
+            if variable is not None:
                 value = None if call.varargs or call.opened else call.arguments.get("tree")
                 yield DiscardedTag(call.site, variable, value=value)
     for site in tree.calls:
-        statement = site.statement
-        if isinstance(statement, ast.Expr) and statement.value is site.node and _calls_own_tagger(model, site):
+        if _is_statement(site) and _calls_own_tagger(model, site):
             yield DiscardedTag(site, "")
+
+
+def _is_statement(site: CallSite) -> bool:
+    """Whether nothing is done with the result of a call."""
+    return isinstance(site.statement, ast.Expr) and site.statement.value is site.node
 
 
 def _maps_tags(model: FileModel, call: ApiCall) -> bool:

@@ -37,7 +37,6 @@ from collections.abc import Iterator
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
-from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.touched import is_touched
@@ -55,7 +54,7 @@ from jaxpert.model.values import (
 )
 from jaxpert.rulekit.rule import Example, Finding, Raises, Related, Rule, Severity
 from jaxpert.syntax.changes import changes
-from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, scope_of
+from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, TreeIndex, scope_of
 
 NAME = "unsortable-keys"
 
@@ -66,9 +65,7 @@ _FIRST_ONLY = {"jax.tree.map", "jax.tree.map_with_path", "jax.tree.broadcast"}
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Dictionaries that JAX fails to sort."""
-    if not any(_may_clash(site.node) for tree in model.source.trees() for site in tree.dicts) and not (
-        model.source.contains("Enum") and any(compounds(tree, ast.DictComp) for tree in model.source.trees())
-    ):
+    if not any(_may_hold_clash(tree, model.source.contains("Enum")) for tree in model.source.trees()):
         return
     for node, site in _given(model):
         for table in _tables(model.evaluate(node, site.scope, site.block), 0):
@@ -92,6 +89,15 @@ def check(model: FileModel) -> Iterator[Finding]:
                 related, exceptions=("ValueError",),
             )  # fmt: skip
             break
+
+
+def _may_hold_clash(tree: TreeIndex, are_enums: bool) -> bool:
+    """A cheap look at the dictionaries of a tree; ``are_enums``: members of an enumeration may be keys."""
+    known = tree.facts.get("odd keys")
+    if not isinstance(known, tuple):
+        made = any(isinstance(node, ast.DictComp) for node in tree.comprehensions)
+        known = tree.facts["odd keys"] = (any(_may_clash(site.node) for site in tree.dicts), made)
+    return known[0] or (are_enums and known[1])
 
 
 def _may_clash(node: ast.AST) -> bool:
