@@ -1,0 +1,1 @@
+"""VS Code, inside its extension host and through its user interface."""
