@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -96,6 +97,17 @@ def test_demo_shows_many_mistakes_of_several_families_and_the_fixed_script() -> 
     assert {code[3] for code in codes} >= {"1", "2", "3"}
     assert "\n--- training.py\n+++ training.py\n@@ " in result.stdout
     assert len(result.stdout.splitlines()) < 250
+
+
+def test_the_demo_is_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a configuration nor other files of the folder have a say."""
+    (tmp_path / "jaxpert.toml").write_text('ignore = ["JXP2"]\njax-version = "0.4.30"\n', encoding="utf-8")
+    tags = "from jax.ad_checkpoint import checkpoint_name as tag\ndef f(x, n): return tag(x, n)\n"
+    (tmp_path / "tags.py").write_text(tags, encoding="utf-8")
+    before = CliRunner().invoke(main, ["demo"], env={"COLUMNS": "100"})
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["demo"], env={"COLUMNS": "100"}).output == before.output
+    assert Path.cwd() == tmp_path
 
 
 DEMO = files("jaxpert.cli").joinpath("demo_training.py.txt").read_text(encoding="utf-8")

@@ -84,6 +84,17 @@ def test_a_text_is_explained_for_the_configured_version(explain: Explain) -> Non
     assert result.stdout.endswith("More: jaxpert explain offload-names-overlap\n")
 
 
+def test_a_text_is_explained_for_the_version_that_is_given(explain: Explain) -> None:
+    text = (
+        "ValueError: The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+        "`names_which_can_be_offloaded`. Got names_which_can_be_saved={'x'}, names_which_can_be_offloaded={'x'}"
+    )
+    assert "\nIn JAX 0.7.2, as set\n" in explain("--jax-version", "0.7.2", text).output
+    refused = explain("--jax-version", "seven", text)
+    assert refused.exit_code == 2
+    assert "`seven` is not a version" in refused.output
+
+
 def test_prose_is_folded_and_code_is_not(explain: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     shown = explain("TypeError: checkpoint_name() missing 1 required positional argument: 'name'").stdout

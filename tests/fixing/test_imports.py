@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxpert.fixing.imports import ensure_import
+from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import apply_edits
 from jaxpert.text.lines import split_lines
 from tests.fixing.marked import SURROUNDINGS, unmarked
@@ -86,12 +87,14 @@ def test_an_import_is_added(statement: str, before: str, after: str, surrounding
     assert imported is not None
     assert imported.name == statement.split()[-1]
     assert apply_edits(text, imported.edits) == around(after)
+    assert ensure_import(split_lines(text), statement, use.start, SourceFile(text)) == imported
 
 
 @pytest.mark.parametrize(("statement", "marked"), REFUSED)
 def test_a_name_that_is_taken_or_has_no_place_is_refused(statement: str, marked: str) -> None:
     text, use = unmarked(marked)
     assert ensure_import(split_lines(text), statement, use.start) is None
+    assert ensure_import(split_lines(text), statement, use.start, SourceFile(text)) is None
 
 
 def test_an_import_is_reused_in_a_broken_file() -> None:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from jaxpert.engine.analyze import Analysis
-from jaxpert.ide.refactoring import Refactoring, RefactoringRefused
+from jaxpert.ide.refactoring import Refactoring, RefactoringRefused, tried
 from jaxpert.ide.refactorings import refactorings
 from jaxpert.syntax.logical_lines import find_comments
-from jaxpert.text.edits import apply_edits
+from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range
 from tests.cursors import MARK
 from tests.fixing.marked import SURROUNDINGS, unmarked
+from tests.model.models import model_of
 from tests.projects import Project
 
 
@@ -189,3 +190,18 @@ def test_every_place_can_be_asked(line: int, tmp_path: Path) -> None:
                     ast.parse(apply_edits(text, offer.make()))
                 except RefactoringRefused:
                     continue
+
+
+def test_only_what_an_edit_may_concern_is_looked_at_afterwards() -> None:
+    model = model_of(
+        "import jax\n\n\ndef block(x):\n    return x\n\n\n"
+        "def user(x):\n    return block(x)\n\n\n"
+        "alias = block\n\n\ndef user_of_alias(x):\n    return alias(x)\n\n\n"
+        "def runner(x):\n    return jax.jit(user)(x)\n\n\n"
+        + "".join(f"def other_{number}(x):\n    return x\n\n\n" for number in range(9))
+    )
+    start = Position(3, 0)
+    with tried(model, (Edit(Range(start, start), "@jax.checkpoint\n"),)) as after:
+        looked_at = {name for tree in after.trees for name in tree.contribution}
+        assert [checkpoint.by_decorator for checkpoint in after.checkpoints] == [True]
+    assert looked_at == {"block", "user", "alias", "user_of_alias", "runner"}

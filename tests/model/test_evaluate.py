@@ -131,6 +131,7 @@ TEXTS = {
     "'_'.join(['a', 'b'])": "'a_b'",
     "'_'.join(['a', f'{i}'])": "/a_…/",
     "'_'.join(parts)": "<str>",
+    "PART = '" + "long" * 500 + "'; f'{PART}_{PART}'": "/…/",
     "'dots_saveable'.startswith('dots')": "True",
     "unknown.startswith('dots')": "?",
     "str(unknown).startswith('dots')": "<bool>",
@@ -273,3 +274,17 @@ def test_expensive_expressions_are_left_unknown() -> None:
     wide = "\n".join(f"if unknown: x = {n}" for n in range(100))
     assert in_words(value_of_last_line(model_of(deep))) == "?"
     assert in_words(value_of_last_line(model_of(f"x = 0\n{wide}\nx"))) == "?"
+
+
+CIRCLES = {
+    "a package that imports its own submodule, which is not there": {"pkg/": "from pkg import sub\n"},
+    "two packages that give out each other": {"pkg/": "from other import pkg as sub\n", "other/": "import pkg\n"},
+    "a submodule imported as itself": {"pkg/": "import pkg.sub\nfrom pkg import sub\n"},
+}
+
+
+@pytest.mark.parametrize("modules", CIRCLES.values(), ids=list(CIRCLES))
+def test_names_given_out_in_circles_end(modules: dict[str, str]) -> None:
+    """Following them must not run out of stack."""
+    model = model_of("import pkg\npkg.sub.deep.thing\n", modules)
+    assert in_words(value_of_last_line(model)) in ("?", "pkg.sub.deep.thing", "pkg.deep.thing")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TextIO
 
 import click
-from packaging.version import InvalidVersion, Version
 
 from jaxpert.cli.checking import (
     KNOWN_RULES,
@@ -25,7 +24,7 @@ from jaxpert.cli.checking import (
     describe_options,
     files_to_check,
 )
-from jaxpert.cli.command import PrintingCommand
+from jaxpert.cli.command import PrintingCommand, checked_version
 from jaxpert.cli.output.source_lines import visible
 from jaxpert.cli.output.text import TextOutput, counted
 from jaxpert.cli.output.unified_diff import print_diff
@@ -50,15 +49,6 @@ def _selectors(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     return selectors
 
 
-def _version(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is not None:
-        try:
-            Version(value)
-        except InvalidVersion as error:
-            raise click.BadParameter(f"`{value}` is not a version: write one such as 0.7.2", ctx, param) from error
-    return value
-
-
 @click.command(cls=PrintingCommand, short_help="Check files and folders.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, then report what is left.")
@@ -72,7 +62,9 @@ def _version(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     help="Only these rules: names, codes, or beginnings of codes, with commas between; repeatable.",
 )
 @click.option("--ignore", multiple=True, metavar="RULES", callback=_selectors, help="Not these rules; repeatable.")
-@click.option("--jax-version", metavar="VERSION", callback=_version, help="Check against this JAX, not the one found.")
+@click.option(
+    "--jax-version", metavar="VERSION", callback=checked_version, help="Check against this JAX, not the one found."
+)
 @click.option(
     "--output-format",
     type=click.Choice(["text", "json", "sarif", "github"]),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from packaging.version import InvalidVersion, Version
 
 
 class PrintingCommand(click.Command):
@@ -59,3 +60,17 @@ def _discard_output() -> None:
         except OSError:
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def checked_version(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The value of an option that names a version of JAX.
+
+    Raises:
+        click.BadParameter: it is not a version.
+    """
+    if value is not None:
+        try:
+            Version(value)
+        except InvalidVersion as error:
+            raise click.BadParameter(f"`{value}` is not a version: write one such as 0.7.2", ctx, param) from error
+    return value

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +24,18 @@ from jaxpert.jaxdb.load import newest_known
 _NAME = Path("training.py")
 
 
+@contextmanager
+def _nowhere() -> Iterator[None]:
+    """Within, the current folder is an empty one: no configuration and no other file has a say."""
+    before = os.getcwd()  # noqa: PTH109
+    with tempfile.TemporaryDirectory() as empty:
+        os.chdir(empty)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
 @click.command(cls=PrintingCommand, short_help="Show what jaxpert finds in a small training script.")
 def demo() -> None:
     """Check a small training script that comes with jaxpert, and show it fixed. Touches no file."""
@@ -28,8 +44,9 @@ def demo() -> None:
     # The newest JAX that jaxpert knows, so that the demonstration is the same everywhere.
     version = str(newest_known())
     request = Request((_NAME,), {"jax-version": version})
-    found = replace(check_text(request, _NAME, content), target=f"JAX {version}")
-    fixed = check_text(replace(request, fix=FixMode.UNSAFE), _NAME, content)
+    with _nowhere():
+        found = replace(check_text(request, _NAME, content), target=f"JAX {version}")
+        fixed = check_text(replace(request, fix=FixMode.UNSAFE), _NAME, content)
     if failure := found.failure or fixed.failure:
         raise click.ClickException(failure)
     console = console_for(sys.stdout)

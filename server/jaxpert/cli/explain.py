@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from jaxpert.cli.command import PrintingCommand
+from jaxpert.cli.command import PrintingCommand, checked_version
 from jaxpert.rulekit.page import rule_page
 from jaxpert.rulekit.rule import Rule
 from jaxpert.rulekit.urls import rule_url
@@ -22,8 +22,9 @@ _LIKE_AN_ERROR = re.compile(r"\s|:|(?:Error|Exception|Warning|Interrupt)$")
 
 @click.command(cls=PrintingCommand, short_help="Explain a rule or an error.")
 @click.argument("subject", metavar="NAME|CODE|ERROR|-", nargs=-1)
+@click.option("--jax-version", metavar="VERSION", callback=checked_version, help="The JAX that raised the error.")
 @click.pass_context
-def explain(context: click.Context, subject: tuple[str, ...]) -> None:
+def explain(context: click.Context, subject: tuple[str, ...], jax_version: str | None) -> None:
     """Explain a rule, or an error that JAX raised.
 
     Give the name or code of a rule, the text of an error, or - to read a whole traceback:
@@ -52,7 +53,7 @@ def explain(context: click.Context, subject: tuple[str, ...]) -> None:
     else:
         from jaxpert.cli.explain_error import explain_error  # only here: it needs what analyses files
 
-        if not explain_error(text):
+        if not explain_error(text, jax_version):
             context.exit(1)
 
 

@@ -28,11 +28,15 @@ _LONGEST_MESSAGE = 300
 _WIDEST_PROSE = 100
 
 
-def explain_error(text: str) -> bool:
-    """Print what ``text``, a message or a traceback, is about. False when no rule explains it."""
+def explain_error(text: str, jax_version: str | None = None) -> bool:
+    """Print what ``text``, a message or a traceback, is about. False when no rule explains it.
+
+    Args:
+        jax_version: the JAX that raised it; None to find out.
+    """
     make_printable(sys.stdout)
     console = console_for(sys.stdout)
-    diagnosis = diagnose(text, Path.cwd())
+    diagnosis = diagnose(text, Path.cwd(), jax_version)
     assert diagnosis is not None, "the text is not blank"
     for row in _rows(diagnosis, console):
         console.print(row, soft_wrap=True)

@@ -84,20 +84,22 @@ class _Found:
     distance: int
 
 
-def diagnose(text: str, folder: Path) -> Diagnosis | None:
+def diagnose(text: str, folder: Path, jax_version: str | None = None) -> Diagnosis | None:
     """Explain the last error in ``text``, or one that led to it; None when ``text`` says nothing.
 
     Args:
         text: a message, a traceback, or the output of a program that ended with one.
         folder: where relative paths start.
+        jax_version: the JAX that raised the error; None to find out.
     """
     errors = read_errors(text)
     if not errors:
         return None
     error, known = _chosen(errors)
-    overrides = Overrides(
-        {"select": ["ALL"], "ignore": [], "per-file-ignores": {}}, interpreter=_environment_of(errors), origin="explain"
-    )
+    values: dict[str, object] = {"select": ["ALL"], "ignore": [], "per-file-ignores": {}}
+    if jax_version is not None:
+        values["jax-version"] = jax_version
+    overrides = Overrides(values, interpreter=_environment_of(errors), origin="explain")
     paths = _user_files([error, *errors], folder)
     roots = dict.fromkeys([folder, *(path.parent for path in paths if folder not in path.parents)])
     workspace = Workspace(roots, {rule.name: rule.code for rule in ALL_RULES}, overrides, files=paths)

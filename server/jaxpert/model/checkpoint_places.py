@@ -12,7 +12,7 @@ from jaxpert.model.expressions import expressions
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import leading_to, reaches, wrapped_calls
-from jaxpert.syntax.scopes import Block, CallSite, Function, Scope, Site
+from jaxpert.syntax.scopes import Block, CallSite, Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -83,9 +83,20 @@ def gradient_inside(model: FileModel, checkpoint: Checkpoint) -> CallSite | None
 
 
 def _gradient_call(model: FileModel, target: Def) -> CallSite | None:
-    calls = (call for call in target.function.block.tree.calls if call.scope is target.function.inner)
+    calls = _calls_by_scope(target.function.block.tree).get(target.function.inner, ())
     taken = (call for call in calls if derivative(model, model.evaluate(call.node.func, call.scope, call.block)))
     return next(taken, None)
+
+
+def _calls_by_scope(tree: TreeIndex) -> dict[Scope, list[CallSite]]:
+    known = tree.facts.get("calls by scope")
+    if isinstance(known, dict):
+        return known
+    found: dict[Scope, list[CallSite]] = {}
+    for call in tree.calls:
+        found.setdefault(call.scope, []).append(call)
+    tree.facts["calls by scope"] = found
+    return found
 
 
 def is_outermost(model: FileModel, scope: Scope) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
@@ -14,6 +15,9 @@ from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_numbe
 from jaxpert.model.values import CallResult, Def, Sequence, Symbol, Table
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
+
+if TYPE_CHECKING:
+    from jaxpert.model.file_model import FileModel
 
 _DEEPEST = 60
 _ASKING_METHODS = {"item", "tolist"}
@@ -309,7 +313,7 @@ class _Search:
         if traced.level < Level.LEAVES:
             return
         if isinstance(node.ctx, ast.Load) and inside:
-            if traced.level is Level.ARRAY and self._is_mask(node.slice, place):
+            if traced.level is Level.ARRAY and is_mask(self.model, node.slice, place):
                 yield Conversion(node, "mask", "[]", as_array(traced))
             return
         options = list(self.model.evaluate(node.value, place.scope, place.block).options())
@@ -334,25 +338,31 @@ class _Search:
                 yield Conversion(bound, "index", "[]", traced)
             return
 
-    def _is_mask(self, node: ast.expr, place: Place) -> bool:
-        """Whether an index is an array of bools."""
-        if isinstance(node, ast.Compare):
-            return True
-        if isinstance(node, ast.UnaryOp):
-            return isinstance(node.op, ast.Invert) and self._is_mask(node.operand, place)
-        if isinstance(node, ast.BinOp):
-            is_logic = isinstance(node.op, (ast.BitAnd, ast.BitOr))
-            return is_logic and self._is_mask(node.left, place) and self._is_mask(node.right, place)
-        if isinstance(node, ast.Call):
-            value = self.model.evaluate(node.func, place.scope, place.block)
-            return isinstance(value, Symbol) and value.path.removeprefix("jax.numpy.") in _MASKS
-        found = place.scope.lookup(node.id) if isinstance(node, ast.Name) else None
-        binding = found[1][0] if found is not None and len(found[1]) == 1 else None
-        given = binding.value if binding is not None and binding.kind is BindingKind.ASSIGN else None
-        if binding is None or given is None or isinstance(given, ast.Name):
-            return False
-        return self._is_mask(given, Place(binding.scope, binding.block))
-
     def _is_builtin(self, node: ast.Name, place: Place) -> bool:
         value = self.model.evaluate(node, place.scope, place.block)
         return isinstance(value, Symbol) and value.path == f"builtins.{node.id}"
+
+
+def is_mask(model: FileModel, node: ast.expr, place: Place) -> bool:
+    """Whether an index is an array of bools."""
+    if isinstance(node, ast.Compare):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Invert) and is_mask(model, node.operand, place)
+    if isinstance(node, ast.BinOp):
+        is_logic = isinstance(node.op, (ast.BitAnd, ast.BitOr))
+        return is_logic and is_mask(model, node.left, place) and is_mask(model, node.right, place)
+    if isinstance(node, ast.Call):
+        value = model.evaluate(node.func, place.scope, place.block)
+        return isinstance(value, Symbol) and value.path.removeprefix("jax.numpy.") in _MASKS
+    made = assigned_once(node, place)
+    return made is not None and not isinstance(made[0], ast.Name) and is_mask(model, *made)
+
+
+def assigned_once(node: ast.expr, place: Place) -> tuple[ast.expr, Place] | None:
+    """What the only assignment to a name gives it, and where that stands."""
+    found = place.scope.lookup(node.id) if isinstance(node, ast.Name) else None
+    binding = found[1][0] if found is not None and len(found[1]) == 1 else None
+    if binding is None or binding.value is None or binding.kind is not BindingKind.ASSIGN:
+        return None
+    return binding.value, Place(binding.scope, binding.block)

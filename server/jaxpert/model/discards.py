@@ -157,6 +157,23 @@ def may_be_read_after(site: CallSite, name: str) -> bool:
     return any(runs_again or read is None or read >= end for read in _reads(site.block.tree, scope.node, name))
 
 
+def is_bound_anew(site: CallSite, name: str) -> bool:
+    """Whether the loop around the statement of ``site`` binds ``name`` in each turn, and does not read it behind."""
+    end = (site.statement.end_lineno or 0, site.statement.end_col_offset or 0)
+    for block in site.block.enclosing():
+        loop = block.owner
+        if block.part != "body" or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                return False
+            continue
+        bound = [] if isinstance(loop, ast.While) else [loop.target]
+        names = [node for part in (*bound, *loop.body) for node in ast.walk(part) if isinstance(node, ast.Name)]
+        named = [node for node in names if node.id == name]
+        if any(isinstance(node.ctx, ast.Store) for node in named):
+            return not any(isinstance(n.ctx, ast.Load) and (n.lineno, n.col_offset) >= end for n in named)
+    return False
+
+
 def may_be_read_anytime(scope: Scope, name: str) -> bool:
     """Whether a function nested in ``scope``'s own, or something that sees all names there, can read ``name``."""
     return scope.node is not None and scope.block is not None and None in _reads(scope.block.tree, scope.node, name)

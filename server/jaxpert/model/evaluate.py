@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results, classes, operators
 from jaxpert.model.asked_primitives import AskedPrimitive, name_of
-from jaxpert.model.fuel import FUEL
+from jaxpert.model.fuel import FUEL, MOST_NESTED
 from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
     PRIMITIVE_NAME,
@@ -69,6 +69,10 @@ _TRANSPARENT = {
 
 _OTHER_RESULTS = {"jax.custom_gradient", "jax.make_jaxpr", "jax.experimental.checkify.checkify"}
 """What these make of a function gives something else than the function; so do derivatives."""
+
+
+_SETTLING: set[str] = set()
+"""The paths that are being followed, one because of the other."""
 
 
 class Evaluator:
@@ -360,7 +364,17 @@ class Evaluator:
         path = symbol.path
         if self.model.db.api(path) is not None or self.model.is_library(path):
             return symbol
-        parts = path.split(".")
+        if path in _SETTLING or len(_SETTLING) >= MOST_NESTED:  # packages that give out each other's names
+            FUEL.cuts += 1
+            return symbol
+        _SETTLING.add(path)
+        try:
+            return self._followed(symbol)
+        finally:
+            _SETTLING.discard(path)
+
+    def _followed(self, symbol: Symbol) -> Value:
+        parts = symbol.path.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             other = self.model.lookup(".".join(parts[:cut]))
             if other is None:

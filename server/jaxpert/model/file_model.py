@@ -8,7 +8,7 @@ nothing they depend on changes. It reaches other files only through ``lookup``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,6 +57,18 @@ def _assigned_attributes(tree: TreeIndex) -> dict[str, list[tuple[str, ast.expr,
                     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                         known.setdefault(target.value.id, []).append((target.attr, statement.value, block))
         tree.facts["assigned attributes"] = known
+    return known
+
+
+def _spans_in(tree: TreeIndex) -> list[tuple[int, int, ast.stmt]]:
+    """Every statement of a tree, with its first and its last line."""
+    known = tree.facts.get("spans")
+    if not isinstance(known, list):
+        known = tree.facts["spans"] = [
+            (first.lineno, statement.end_lineno or first.lineno, statement)
+            for statement in tree.block_of
+            for first in [*getattr(statement, "decorator_list", ()), statement][:1]
+        ]
     return known
 
 
@@ -445,7 +457,13 @@ class FileModel:
         unit = self.source.unit_at(position.line)
         best: tuple[ast.stmt, Block] | None = None
         for tree in unit.trees:
-            for statement, block in tree.block_of.items():
+            local = tree.line_then(position.line) if tree.line_map is None else None
+            line = None if local is None else tree.virtual_base + local
+            near: Iterable[ast.stmt] = tree.block_of
+            if line is not None:  # few are left; what the columns of the others are need not be worked out
+                near = [one for first, end, one in _spans_in(tree) if first <= line <= end]
+            for statement in near:
+                block = tree.block_of[statement]
                 area = self._statement_range(statement)
                 if area is not None and area.contains(position):
                     if best is None or block.depth >= best[1].depth:

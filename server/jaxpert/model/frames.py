@@ -97,7 +97,10 @@ def remembered(model: FileModel, target: Def, what: str, frame: Frame, compute: 
     prefix = f"{what} of {id(target.function)} given "
     key = f"{prefix}{identity(frame)}"
     if key not in tree.facts:  # values come and go with the text that gives them
-        for other in [known for known in tree.facts if known.startswith(prefix)][: 1 - _MOST_REMEMBERED]:
-            del tree.facts[other]
+        keys = tree.facts.setdefault(prefix, [])
+        assert isinstance(keys, list)
+        while len(keys) >= _MOST_REMEMBERED:
+            tree.facts.pop(keys.pop(0), None)
+        keys.append(key)
     # The frame is kept with the fact: its values are known by their identity.
     return model.tree_fact(tree, key, lambda _: (compute(), frame))[0]

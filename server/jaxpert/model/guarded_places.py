@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
 _LOOPS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_ARMED = (ast.IfExp, ast.BoolOp, *_LOOPS)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _DEEPEST = 6
 
@@ -29,7 +30,9 @@ _Condition = tuple[ast.expr, bool]
 
 def is_ruled_out(model: FileModel, site: Site, area: Range) -> bool:
     """Whether ``area`` of the statement ``site`` is an arm that a version check rules out, or leaves in doubt."""
-    for test, came_out in _conditions_inside(_path(model, site.node, area)):
+    if not _has_arms(site):
+        return False
+    for test, came_out in _conditions_inside(_path(model, site, area)):
         known = version_condition(model, test, site.scope, site.block)
         if known is not None and known is not came_out:
             return True
@@ -38,12 +41,21 @@ def is_ruled_out(model: FileModel, site: Site, area: Range) -> bool:
     return False
 
 
+def _has_arms(site: Site) -> bool:
+    """Whether anything in the statement is evaluated only under a condition."""
+    known = site.block.tree.facts.setdefault("arms", {})
+    assert isinstance(known, dict)
+    if id(site.node) not in known:
+        known[id(site.node)] = any(isinstance(node, _ARMED) for node in walk(site.node))
+    return bool(known[id(site.node)])
+
+
 def is_asked_for(model: FileModel, site: Site, area: Range) -> bool:
     """Whether the attribute used in ``area`` of the statement ``site`` is known to be there, or is never looked up.
 
     That is so where ``hasattr`` has found it, and in annotations, which not every Python evaluates.
     """
-    path = _path(model, site.node, area)
+    path = _path(model, site, area)
     if any(_is_annotation(outer, inner) for outer, inner in pairwise(path)):
         return True
     if not model.source.contains_any(("hasattr", "getattr", "dir(")):
@@ -59,11 +71,16 @@ def is_asked_for(model: FileModel, site: Site, area: Range) -> bool:
     return any(not wanted.isdisjoint(_found(*condition, site.scope)) for condition in conditions)
 
 
-def _path(model: FileModel, root: ast.AST, area: Range) -> list[ast.AST]:
-    """The nodes that hold ``area``, from ``root`` to the innermost."""
-    path = [root]
+def _path(model: FileModel, site: Site, area: Range) -> list[ast.AST]:
+    """The nodes that hold ``area``, from the statement to the innermost."""
+    path = [site.node]
+    tree = site.block.tree
+    lines = tree.line_then(area.start.line), tree.line_then(area.end.line)
+    first, last = (tree.virtual_base + (line or 0) for line in lines)
+    is_known = tree.alive and None not in lines and tree.line_map is None
     while True:
-        inner = next((node for node in _placed(path[-1]) if _holds(model, node, area)), None)
+        near = (node for node in _placed(path[-1]) if not is_known or _is_on(node, first, last))
+        inner = next((node for node in near if _holds(model, node, area)), None)
         if inner is None:
             return path
         path.append(inner)
@@ -76,6 +93,11 @@ def _placed(node: ast.AST) -> Iterator[ast.AST]:
             yield child
         else:
             yield from _placed(child)
+
+
+def _is_on(node: ast.AST, first: int, last: int) -> bool:
+    """Whether ``node`` is at least on the lines ``first`` to ``last`` of its tree."""
+    return node.lineno <= first and last <= node.end_lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def _holds(model: FileModel, node: ast.AST, area: Range) -> bool:

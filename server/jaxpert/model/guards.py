@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _VERSION_STRINGS = {"jax.__version__", "jax.version.__version__", "jaxlib.__version__", "jaxlib.version.__version__"}
 _VERSION_TUPLES = {"jax.__version_info__", "jax.version.__version_info__"}
 _VERSION_PARSERS = ("parse", "Version", "LooseVersion", "StrictVersion", "parse_version")
-_SKIPS_IF = {"skipif", "skipIf"}
-_SKIPS_UNLESS = {"skipUnless"}
+_SKIPS_WHEN = {"skipif": True, "skipIf": True, "skipUnless": False}
 _RAISES = {
     "raises",
     "assertRaises",
@@ -218,12 +217,11 @@ def _skipped(model: FileModel, decorators: list[ast.expr], block: Block) -> bool
         ):
             continue
         name = decorator.func.attr if isinstance(decorator.func, ast.Attribute) else decorator.func.id
-        if name not in _SKIPS_IF | _SKIPS_UNLESS:
+        if name not in _SKIPS_WHEN:
             continue
-        known = version_condition(model, decorator.args[0], scope, block)
-        if known is (name in _SKIPS_IF) or (
-            known is None and is_about_version(model, decorator.args[0], scope, block)
-        ):
+        condition = decorator.args[0]
+        known = version_condition(model, condition, scope, block)
+        if known is _SKIPS_WHEN[name] or (known is None and is_about_version(model, condition, scope, block)):
             return True
     return False
 
@@ -284,22 +282,22 @@ def expects_failure(model: FileModel, statement: ast.AST, block: Block, exceptio
     function = next(
         (inner for inner in reversed(list(block.enclosing())) if isinstance(inner.owner, _FUNCTIONS)), None
     )  # the outermost one: the whole test
-    trees = model.source.trees() if function is None else [function.tree]
     if function is not None and any(
-        _hands_over(one, wanted) for one, where in function.tree.block_of.items() if function in where.enclosing()
+        function in where.enclosing() for where, names in _handed_over_in(function.tree) if names & wanted
     ):
         return True
-    guards = [
-        guard
-        for tree in trees
-        for guard in _guards_in(tree)
-        if _expecting(guard, wanted) and (function is None or function in guard.enclosing())
-    ]
+    guards = model.remembered("guards", lambda: [it for tree in model.source.trees() for it in _guards_in(tree)])
+    if function is not None:
+        guards = [guard for guard in _guards_in(function.tree) if function in guard.enclosing()]
+    guards = [guard for guard in guards if _expecting(guard, wanted)]
     if not guards:
         return False
     if function is not None and any(isinstance(guard.owner, (ast.With, ast.AsyncWith)) for guard in guards):
         return True
-    made = _made_from(statement, trees, function)
+    makers = model.remembered("makers", lambda: [it for tree in model.source.trees() for it in _makers_in(tree)])
+    if function is not None:
+        makers = [maker for maker in _makers_in(function.tree) if function in maker[0].enclosing()]
+    made = _made_from(statement, makers)
     return any(_loads(s) & made for guard in guards for s in suite_of(guard))
 
 
@@ -313,23 +311,23 @@ def _guards_in(tree: TreeIndex) -> list[Block]:
     return known
 
 
-def _made_from(statement: ast.AST, trees: list[TreeIndex], function: Block | None) -> set[str]:
-    """The names that ``statement`` binds, and those bound with their help in ``function``, or anywhere in ``trees``."""
+def _made_from(statement: ast.AST, makers: list[_Maker]) -> set[str]:
+    """The names that ``statement`` binds, and those that ``makers`` bind with their help."""
     made = _binds(statement)
-    makers = [
-        (loads, binds)
-        for tree in trees
-        for block, loads, binds in _makers_in(tree)
-        if function is None or function in block.enclosing()
-    ]
     for _ in range(3):
-        for loads, binds in makers:
+        before = len(made)
+        for _, loads, binds in makers:
             if not loads.isdisjoint(made):
                 made |= binds
+        if len(made) == before:
+            return made
     return made
 
 
-def _makers_in(tree: TreeIndex) -> list[tuple[Block, set[str], set[str]]]:
+_Maker = tuple[Block, set[str], set[str]]
+
+
+def _makers_in(tree: TreeIndex) -> list[_Maker]:
     """The statements of a tree that bind names: where they stand, what they read and what they bind."""
     known = tree.facts.get("makers")
     if not isinstance(known, list):
@@ -373,10 +371,16 @@ def _raises(context: ast.expr, exceptions: set[str]) -> bool:
     return bool(_names(context.args[0]) & _wider(exceptions)) or not _names(context.args[0])
 
 
-def _hands_over(statement: ast.stmt, exceptions: set[str]) -> bool:
-    """Whether a statement calls something with the class of the exception: ``assertRaises(TypeError, f)``."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and any(_names(argument) & exceptions for argument in call.args)
+def _handed_over_in(tree: TreeIndex) -> list[tuple[Block, set[str]]]:
+    """The names that calls get which are statements, as the class of an exception in ``assertRaises(TypeError, f)``."""
+    known = tree.facts.get("handed over")
+    if not isinstance(known, list):
+        known = tree.facts["handed over"] = [
+            (block, {name for argument in statement.value.args for name in _names(argument)})
+            for statement, block in tree.block_of.items()
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        ]
+    return known
 
 
 def _catches(handler: ast.ExceptHandler, exceptions: set[str]) -> bool:

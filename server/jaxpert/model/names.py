@@ -7,8 +7,6 @@ between processes. :class:`NameIndex` puts the files together.
 from __future__ import annotations
 
 import ast
-import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +16,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import last_word, words_for
 from jaxpert.model.calls import Argument, bind, call_at
 from jaxpert.model.expressions import compounds
+from jaxpert.model.spellings import Spellings, series
 from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
@@ -125,6 +124,7 @@ class NameIndex:
     """The names of all files of a project, by path."""
 
     files: Mapping[str, NameFacts] = field(default_factory=dict)
+    _spellings: list[Spellings] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def tags(self) -> Iterable[NamePlace]:
         """Every tag in the project."""
@@ -167,27 +167,14 @@ class NameIndex:
         ``beside``: what the same policy asks for as well. One of these is not meant again, and who asks for some of
         ``q_proj``, ``k_proj``, … means each of them.
         """
-        tagged = sorted({place.text for place in self.tags() if place.text})
-        near = _nearest(name, tagged)
+        if not self._spellings:
+            self._spellings.append(Spellings(sorted({place.text for place in self.tags() if place.text})))
+        near = self._spellings[0].nearest(name)
         if near is None or near in beside:
             return None
-        series = _series(name)
-        is_one_of_several = _series(near) == series and any(_series(it) == series for it in beside if it != name)
+        own = series(name)
+        is_one_of_several = series(near) == own and any(series(it) == own for it in beside if it != name)
         return None if is_one_of_several else near
-
-
-def _nearest(name: str, tagged: list[str]) -> str | None:
-    folded = re.sub(r"[^a-z0-9]", "", name.lower())
-    for candidate in tagged:
-        if re.sub(r"[^a-z0-9]", "", candidate.lower()) == folded:
-            return candidate
-    close = difflib.get_close_matches(name, tagged, n=1, cutoff=0.75)
-    return close[0] if close else None
-
-
-def _series(name: str) -> str:
-    """The same for names that differ in a number, or in a word of one letter: ``mlp1``, ``mlp2``; ``q_proj``."""
-    return re.sub(r"\d+|(?<![^\W\d_])[^\W\d_](?![^\W\d_])", "#", name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,16 +244,22 @@ def _mentions(node: ast.expr, words: frozenset[str]) -> bool:
 
 def asked_beside(model: FileModel, use: NamePlace) -> frozenset[str]:
     """The names that the policies which get theirs at ``use`` ask for, its own among them."""
-    found: set[str] = set()
+    return frozenset(model.remembered("names asked together", lambda: _asked_together(model)).get(use, ()))
+
+
+def _asked_together(model: FileModel) -> dict[NamePlace, set[str]]:
+    """By each place of a name, what the policies that get it ask for."""
+    found: dict[NamePlace, set[str]] = {}
     for tree in model.every_tree:
         by_call: dict[int, list[_Written]] = {}
         for it in model.tree_fact(tree, "names", lambda t: _names_in(model, t)):
             if it.role == "use" and it.argument is not None:
                 by_call.setdefault(id(it.argument.site.node), []).append(it)
         for written in by_call.values():
-            if any(it.text == use.text and it.place() == use for it in written):
-                found.update(it.text for it in written if it.text)
-    return frozenset(found)
+            texts = {it.text for it in written if it.text}
+            for it in written:
+                found.setdefault(it.place(), set()).update(texts)
+    return found
 
 
 def words_about_names(model: FileModel) -> frozenset[str]:

@@ -37,6 +37,7 @@ _ARRAY_FUNCTIONS = {
 _RANDOM = {"uniform", "normal", "bernoulli", "randint", "categorical", "gumbel", "truncated_normal", "permutation"}
 _DEEPEST = 60
 _MOST_STEPS = 2_000
+_MOST_STEPS_IN_ALL = 200_000
 _IDENTITIES = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -107,6 +108,7 @@ class Body:
         self._known: dict[int, Traced] = {}
         self._depth = 0
         self._steps = 0
+        self._all_steps = 0
         self._cuts = 0
 
     def traced(self, node: ast.expr, place: Place) -> Traced:
@@ -117,7 +119,8 @@ class Body:
         if not self._depth:
             self._steps = 0
         self._steps += 1
-        if self._depth > _DEEPEST or self._steps > _MOST_STEPS:
+        self._all_steps += 1
+        if self._depth > _DEEPEST or self._steps > _MOST_STEPS or self._all_steps > _MOST_STEPS_IN_ALL:
             self._cuts += 1
             return _NOT
         cuts = self._cuts

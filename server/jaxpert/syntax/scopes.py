@@ -16,7 +16,7 @@ from typing import Any
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DefNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-_MOST_SEEN = 200
+_MOST_SEEN = 100
 """Bindings of one name that a use may see, of which anybody wants to know."""
 _NOWHERE = (-1, 0, 0)
 
@@ -414,7 +414,12 @@ def _key(node: ast.AST, block: Block) -> tuple[int, int, int]:
 
 def _is_in_other_arm(block: Block, arms: dict[int, str]) -> bool:
     """Whether a block lies in another arm of an ``if`` or ``match`` than in the one given for it."""
-    return any(arms.get(id(around.owner), around.part) != around.part for around in block.enclosing())
+    inner: Block | None = block
+    while inner is not None:
+        if arms.get(id(inner.owner), inner.part) != inner.part:
+            return True
+        inner = inner.parent
+    return False
 
 
 _ALIASES = (ast.Name, ast.Attribute, ast.Call)

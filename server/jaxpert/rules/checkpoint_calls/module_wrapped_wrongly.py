@@ -20,7 +20,8 @@ function must be. Each library has a wrapper that carries its modules through.
 
 ## In which versions
 
-All. Where parameters leak, it is raised at `init`.
+All. Where parameters leak, `init` itself succeeds and returns them as tracers, and JAX raises at their first use, as in
+`apply`; where `init` runs under `jit`, it is raised there.
 
 ## What to write instead
 
@@ -62,6 +63,7 @@ NAME = "module-wrapped-wrongly"
 
 _OWN_WRAPPER = {Library.LINEN: "remat", Library.HAIKU: "remat", Library.EQUINOX: "filter_checkpoint"}
 _SAYS = {Library.LINEN: "`nn.remat`", Library.HAIKU: "`hk.remat`", Library.EQUINOX: "`eqx.filter_checkpoint`"}
+_AT_FIRST_USE = "at the first use of what `init` returns, or at `init` under `jit`"
 _LEAK = ("UnexpectedTracerError", "Encountered an unexpected tracer. A function transformed by JAX had a side effect …")
 
 
@@ -119,7 +121,7 @@ def _under_jax(model: FileModel, checkpoint: Checkpoint) -> Iterator[_Fault]:
     elif of_object is Library.HAIKU and _is_made_in(checkpoint):
         effect = "this Haiku module makes its parameters inside `jax.checkpoint`, from where they leak"
         advice = "write `hk.remat(…)`"
-        yield from _wrapped(model, checkpoint, effect, advice, "at `init`", _LEAK, of_object)
+        yield from _wrapped(model, checkpoint, effect, advice, _AT_FIRST_USE, _LEAK, of_object)
     elif isinstance(target, Def) and not target.function.is_generator:
         yield from _with_modules_inside(model, checkpoint, target)
         yield from _traced_modules(model, checkpoint)
@@ -171,10 +173,10 @@ def _with_modules_inside(model: FileModel, checkpoint: Checkpoint, target: Def) 
     area = owner.range_of(use.node)
     call = owner.text_of(use.node.func)
     related = (Related(area, "here", "" if owner is model else owner.path),) if area is not None else ()
-    effect = f"`{call}(…)` makes parameters inside `jax.checkpoint`, from where they leak: {_LEAK[0]} at `init`"
+    effect = f"`{call}(…)` makes parameters inside `jax.checkpoint`, from where they leak: {_LEAK[0]} at their use"
     library = use.library if use.library is Library.HAIKU else None  # nn.remat wants the module as an argument
     advice = "wrap with `hk.remat` where it runs" if library else "write `nn.remat(lambda module, x: …)(self, x)`"
-    yield from _wrapped(model, checkpoint, effect, advice, "at `init`", _LEAK, library, related)
+    yield from _wrapped(model, checkpoint, effect, advice, _AT_FIRST_USE, _LEAK, library, related)
 
 
 def _traced_modules(model: FileModel, checkpoint: Checkpoint) -> Iterator[_Fault]:

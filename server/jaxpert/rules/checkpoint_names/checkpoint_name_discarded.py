@@ -37,7 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
-from jaxpert.model.discards import DiscardedTag, discarded_tags, may_be_read_after, may_be_read_anytime
+from jaxpert.model.discards import DiscardedTag, discarded_tags, is_bound_anew, may_be_read_after, may_be_read_anytime
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import silent
 from jaxpert.model.values import string
@@ -70,10 +70,10 @@ def _message(model: FileModel, tag: DiscardedTag) -> str:
     call = model.text_of(tag.site.node)
     if len(call) > _LONGEST_SHOWN:
         call = f"{model.text_of(tag.site.node.func)}(…)"
-    return (
-        f"the result of `{call}` is thrown away, so no policy can save {named}; "
-        f"write `{_target(tag) or 'x'} = {call}` and use that"
-    )
+    advice = f"write `{_target(tag) or 'x'} = {call}` and use that"
+    if _target(tag) and is_bound_anew(tag.site, _target(tag)):
+        advice = f"use what it returns, as `{_target(tag)}` is bound anew before anything reads it"
+    return f"the result of `{call}` is thrown away, so no policy can save {named}; {advice}"
 
 
 def _target(tag: DiscardedTag) -> str:
@@ -90,6 +90,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             continue
         where = model.range_of(statement)
         if not name or statement.value is not tag.site.node or where is None or not may_be_read_after(tag.site, name):
+            return None
+        if is_bound_anew(tag.site, name):
             return None
         edits = verbs.assign_result(model.source.lines, where, name)
         scope = tag.site.scope

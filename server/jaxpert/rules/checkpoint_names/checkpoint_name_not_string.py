@@ -48,6 +48,7 @@ from jaxpert.model.structures import Leaf
 from jaxpert.model.transforms import parameters, static_names, traces_only_arrays
 from jaxpert.model.values import Def, Literal, Pattern, Sequence, Table, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Raises, Rule, Severity, Silent
+from jaxpert.syntax.scopes import Scope, TreeIndex
 
 NAME = "checkpoint-name-not-string"
 
@@ -84,14 +85,11 @@ def _traced_names(model: FileModel) -> Iterator[Finding]:
         target = checkpoint.target
         if not isinstance(target, Def) or target.model is not model or traces_only_arrays(checkpoint.api):
             continue
-        inner = target.function.inner
-        tags = [
-            call for call in api_calls_in(model, target.function.block.tree)
-            if call.api.kind is ApiKind.CHECKPOINT_NAME and call.site.scope is inner
-        ]  # fmt: skip
+        inner, tree = target.function.inner, target.function.block.tree
+        tags = model.tree_fact(tree, "tags by scope", lambda t: _tags_by_scope(model, t)).get(inner)
         known = parameters(model, checkpoint) if tags else None
         static = static_names(model, checkpoint, known) if known is not None else None
-        if known is None or static is None:
+        if tags is None or known is None or static is None:
             continue
         for call in tags:
             name = call.role("name")
@@ -100,6 +98,14 @@ def _traced_names(model: FileModel) -> Iterator[Finding]:
                 continue
             if node.id in known.names and node.id not in static | known.defaults.keys() | {known.receiver}:
                 yield from _finding(model, call, name, "array")
+
+
+def _tags_by_scope(model: FileModel, tree: TreeIndex) -> dict[Scope, list[ApiCall]]:
+    found: dict[Scope, list[ApiCall]] = {}
+    for call in api_calls_in(model, tree):
+        if call.api.kind is ApiKind.CHECKPOINT_NAME:
+            found.setdefault(call.site.scope, []).append(call)
+    return found
 
 
 def _kind(model: FileModel, name: Argument) -> str:

@@ -21,7 +21,8 @@ All, with and without `jax_remat3`.
 
 ## What to write instead
 
-`x = x.at[i].set(value)`, `x = x.at[i].add(value)`. For an array that changes over time, `jax.new_ref`.
+`x = x.at[i].set(value)`, `x = x.at[i].add(value)`; where `i` is a mask, `x = jnp.where(i, value, x)`, as a traced mask
+cannot be an index (`NonConcreteBooleanIndexError`). For an array that changes over time, `jax.new_ref`.
 
 ## Known limits
 
@@ -41,21 +42,26 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.arrays import array_type
+from jaxpert.model.conversions import assigned_once, is_mask
 from jaxpert.model.effect_places import function_name, traced_body
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.tracing import Level, Place
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
-from jaxpert.syntax.scopes import Block, Function, scope_of
+from jaxpert.syntax.scopes import Block, Function, TreeIndex, scope_of
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
 
 NAME = "array-changed-in-place"
 
 _PLAIN_TEXT = Version("0.4.35")
+_JNP = "import jax.numpy as jnp"
 _METHODS = {ast.Add: "add", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%"}
+_SIMPLE = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 
 _Store = tuple[ast.Assign | ast.AugAssign, ast.Subscript, Block]
 
@@ -69,6 +75,21 @@ class _Change:
     target: ast.Subscript
     model: FileModel
     range: Range
+    place: Place
+
+    @property
+    def by_mask(self) -> bool:
+        """Whether the index is, or holds, an array of bools that is not known before the function is traced."""
+        index = self.target.slice
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        return any(self._is_traced_mask(part) for part in parts)
+
+    def _is_traced_mask(self, index: ast.expr) -> bool:
+        found = self.place.scope.lookup(index.id) if isinstance(index, ast.Name) else None
+        if found is not None and found[0].kind == "module":
+            return False
+        known = array_type(self.model, index, self.place.scope, self.place.block)
+        return (known is not None and known.kind == "bool") or is_mask(self.model, index, self.place)
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -76,6 +97,7 @@ def check(model: FileModel) -> Iterator[Finding]:
     for change in _changes(model):
         function = function_name(model, change.checkpoint)
         base, index = (change.model.text_of(node) for node in (change.target.value, change.target.slice))
+        otherwise = f"{base} = jnp.where(…, {base})" if change.by_mask else f"{base} = {base}.at[{index}].set(…)"
         text = "JAX arrays are immutable and do not support in-place item assignment. …"
         if model.target.version < _PLAIN_TEXT:
             text = "'<class '….DynamicJaxprTracer'>' object does not support item assignment. …"
@@ -88,7 +110,7 @@ def check(model: FileModel) -> Iterator[Finding]:
             NAME,
             change.range,
             f"`{base}` is a traced array, which cannot be changed in place: JAX raises when `{function}` is called; "
-            f"write `{_replacement(change) or f'{base} = {base}.at[{index}].set(…)'}`",
+            f"write `{_replacement(change) or otherwise}`",
             Severity.ERROR,
             raises(model, f"when `{function}` is called", "TypeError", text),
             related,
@@ -116,27 +138,66 @@ def _changes(model: FileModel) -> Iterator[_Change]:
             made = array_type(owner, target.value, scope, block) if traced.level is not Level.ARRAY else None
             if traced.level is Level.ARRAY or (made is not None and made.library == "jax"):
                 seen.add(where)
-                yield _Change(checkpoint, statement, target, owner, where)
+                yield _Change(checkpoint, statement, target, owner, where, Place(scope, block))
 
 
 def _stores(function: Function) -> Iterator[_Store]:
     """The statements of the function that assign items."""
-    for statement, block in function.block.tree.block_of.items():
-        if isinstance(statement, (ast.Assign, ast.AugAssign)) and function.body_block in tuple(block.enclosing()):
+    tree = function.block.tree
+    kept = tree.facts.get("item stores")
+    if not isinstance(kept, list):
+        kept = tree.facts["item stores"] = list(_stores_in(tree))
+    return (store for store in kept if function.body_block in store[2].enclosing())
+
+
+def _stores_in(tree: TreeIndex) -> Iterator[_Store]:
+    for statement, block in tree.block_of.items():
+        if isinstance(statement, (ast.Assign, ast.AugAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
                 if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                     yield statement, target, block
 
 
-def _replacement(change: _Change) -> str:
-    """The statement with ``at``; "" when there is none that does the same."""
+def _chosen(change: _Change, jnp: str) -> str:
+    """The statement with ``where`` for a mask that is as large as the array; "" for other masks."""
+    statement, index = change.statement, change.target.slice
+    base, mask, value = (change.model.text_of(node) for node in (change.target.value, index, statement.value))
+    given = array_type(change.model, statement.value, change.place.scope, change.place.block)
+    if given is None or given.shape != () or not _is_as_large(change, index, change.place, base):
+        return ""
+    if isinstance(statement, ast.Assign):
+        return f"{base} = {jnp}.where({mask}, {value}, {base})" if len(statement.targets) == 1 else ""
+    sign = _SIGNS.get(type(statement.op), "")
+    value = value if isinstance(statement.value, _SIMPLE) else f"({value})"
+    return f"{base} = {jnp}.where({mask}, {base} {sign} {value}, {base})" if sign else ""
+
+
+def _is_as_large(change: _Change, mask: ast.expr, place: Place, base: str) -> bool:
+    """Whether ``mask`` is computed, element by element, from the array ``base`` that it is an index of."""
+    made = assigned_once(mask, place)
+    if made is not None:
+        mask, place = made
+    if isinstance(mask, ast.BinOp):
+        return any(_is_as_large(change, side, place, base) for side in (mask.left, mask.right))
+    if isinstance(mask, ast.UnaryOp):
+        return _is_as_large(change, mask.operand, place, base)
+    parts = [mask.left, *mask.comparators] if isinstance(mask, ast.Compare) else []
+    if isinstance(mask, ast.Call) and is_mask(change.model, mask, place):
+        parts = mask.args[:1]
+    return any(isinstance(part, ast.Name) and part.id == base for part in parts)
+
+
+def _replacement(change: _Change, jnp: str = "jnp") -> str:
+    """The statement with ``at`` or ``where``; "" when there is none that does the same."""
+    if change.by_mask:
+        return _chosen(change, jnp)
     statement, text_of = change.statement, change.model.text_of
     base, index, value = (text_of(node) for node in (change.target.value, change.target.slice, statement.value))
     if isinstance(statement, ast.Assign):
         method = "set" if len(statement.targets) == 1 else ""
     elif isinstance(statement.op, ast.Sub):
-        is_simple = isinstance(statement.value, (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript))
+        is_simple = isinstance(statement.value, _SIMPLE)
         method, value = "add", f"-{value}" if is_simple else f"-({value})"
     else:
         method = _METHODS.get(type(statement.op), "")
@@ -146,13 +207,21 @@ def _replacement(change: _Change) -> str:
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """``x[i] = v`` becomes ``x = x.at[i].set(v)``."""
+    """``x[i] = v`` becomes ``x = x.at[i].set(v)``, or ``x = jnp.where(i, v, x)`` where ``i`` is a mask."""
     for change in _changes(model):
         where = model.range_of(change.statement) if change.model is model else None
-        new = _replacement(change)
-        if change.range == finding.range and where is not None and where.start.line == where.end.line and new:
-            title = f"Write `{new}`" if len(new) <= 60 else f"Use `{model.text_of(change.target.value)}.at[…]`"
-            return Fix(title, Safety.SAFE, (Edit(where, new),))
+        if change.range != finding.range or where is None or where.start.line != where.end.line:
+            continue
+        by_mask = change.by_mask
+        numpy = ensure_import(model.source.lines, _JNP, where.start, model.source) if by_mask else None
+        if by_mask and numpy is None:
+            return None
+        new = _replacement(change, numpy.name if numpy is not None else "")
+        if new:
+            used = f"{model.text_of(change.target.value)}.at[…]" if numpy is None else f"{numpy.name}.where"
+            title = f"Write `{new}`" if len(new) <= 60 else f"Use `{used}`"
+            imports = numpy.edits if numpy is not None else ()
+            return Fix(title, Safety.SAFE, (*imports, Edit(where, new)))
     return None
 
 

@@ -89,13 +89,16 @@ def check(model: FileModel) -> Iterator[Finding]:
         if area is not None:
             header = Range(area.start, Position(area.start.line, area.start.column + len(f"class {name}")))
             related = (Related(header, f"`{name}` is defined here"),)
-        cure = "register it with `jax.tree_util.register_pytree_node_class`"
+        cure = "register it with `jax.tree_util.register_pytree_node`"
+        if "tree_flatten" in case.cls.scope.bindings:
+            cure = "register it with `jax.tree_util.register_pytree_node_class`"
         if dataclass_decorator(model, case.cls) is not None:
             cure = "register it with `jax.tree_util.register_dataclass`"
         yield Finding(
             NAME, case.where, f"nothing registers `{name}` as a pytree, so for `{mapped_name(case.call)}` the whole "
             f"object is one leaf: {cure}", Severity.WARNING,
-            silent(model, "what it does not know is a leaf"), related, exceptions=("TypeError", "AssertionError"),
+            silent(model, "what it does not know is a leaf, and whoever asks for leaves gets it whole"), related,
+            exceptions=("TypeError", "AssertionError"),
         )  # fmt: skip
     for node, cls in _built_treedefs(model):
         where = model.range_of(node)

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.arrays import Arrays
+from jaxpert.model.axes_dictionary import meant_by_dictionary
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
@@ -69,7 +70,7 @@ def check(model: FileModel) -> Iterator[Finding]:
             for name in ("in_axes", "out_axes"):
                 argument = call.arguments.get(name)
                 if argument is not None and argument.model is model:
-                    yield from _of_wrong_type(model, name, argument)
+                    yield from _of_wrong_type(model, call, name, argument)
             yield from _against_function(model, call)
     for mapped in transformed_calls(model):
         is_vmap = "maps_axes" in mapped.api.traits and "compiles" not in mapped.api.traits
@@ -100,14 +101,15 @@ def _unknown_options(model: FileModel, call: ApiCall) -> Iterator[Finding]:
         )
 
 
-def _of_wrong_type(model: FileModel, name: str, argument: Argument) -> Iterator[Finding]:
+def _of_wrong_type(model: FileModel, call: ApiCall, name: str, argument: Argument) -> Iterator[Finding]:
     value = argument.value
     if isinstance(value, Choice):
         return
     where = model.range_of(argument.node)
     shown, kind = model.text_of(argument.node), _kind(argument, value)
     wrong = kind if name == "in_axes" or kind not in ("a dictionary", "a set") else ""
-    message, data = f"`{name}` is {wrong}", ()
+    message = f"`{name}` is {wrong}"
+    data: tuple[tuple[str, str], ...] = ()
     text = _IN_AXES.format(f"{shown}.") if name == "in_axes" else _LEAVES.format(name, shown)
     if not wrong and isinstance(value, Sequence):
         item, wrong = next(((item, kind) for item in value.items if (kind := _kind_of_item(item))), (None, ""))
@@ -118,8 +120,13 @@ def _of_wrong_type(model: FileModel, name: str, argument: Argument) -> Iterator[
     if not wrong or where is None:
         return
     if wrong == "a dictionary":
-        data = (("wrap", shown),)  # type: ignore[assignment]
-        advice = f"it has one entry for each positional argument: write `({shown},)`"
+        advice = "it has one entry for each positional argument"
+        meant, is_sure = meant_by_dictionary(model, call, argument)
+        if meant:
+            data = (("meant", meant), ("sure", "yes" if is_sure else ""))
+            advice = f"{advice}: write `{meant}`"
+        else:
+            advice = f"{advice}: write a tuple of them"
     else:
         advice = "write an int, None, or a tuple with one of them for each argument"
     yield Finding(
@@ -279,12 +286,13 @@ def _finding(
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Wrap the dictionary, rename the option, or pass the argument by position."""
+    """Write a tuple for the dictionary, rename the option, or pass the argument by position."""
     lines = model.source.lines
-    shown, old, name = finding.datum("wrap"), finding.datum("rename"), finding.datum("positional")
-    if shown:
-        edits = verbs.replace_expression(lines, finding.range, f"({shown},)")
-        return Fix("Wrap it in a tuple", Safety.SAFE, edits) if edits else None
+    meant, old, name = finding.datum("meant"), finding.datum("rename"), finding.datum("positional")
+    if meant:
+        edits = verbs.replace_expression(lines, finding.range, meant)
+        safety = Safety.SAFE if finding.datum("sure") else Safety.UNSAFE
+        return Fix("Write a tuple", safety, edits) if edits else None
     if old in _MEANT:
         for call in model.calls:
             where = model.range_of(call.node)
