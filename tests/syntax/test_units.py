@@ -266,3 +266,24 @@ def test_what_an_edit_would_do(area: Range, new_text: str, parses: bool) -> None
     assert source.parses_with(edits) is parses
     assert SourceFile(apply_edits(SAMPLE, edits)).problem is None or not parses
     assert source.text == SAMPLE
+
+
+COMMENTS = {
+    "a comment behind the code grows": ("x = 1  # a\n", range_at(0, 10, 0, 10), "b", True),
+    "a comment is begun": ("def f():\n    return 1\n", range_at(1, 12, 1, 12), "  # why", True),
+    "blanks at the end of a line": ("x = 1\n", range_at(0, 5, 0, 5), "  ", True),
+    "a line of its own becomes a comment": ("def f():\n    pass\n\n    y = 2\n", range_at(2, 0, 2, 0), "# z", True),
+    "code is commented out": ("x = 1\ny = 2\n", range_at(1, 0, 1, 0), "# ", False),
+    "a blank inside the code": ("x = 1\n", range_at(0, 1, 0, 1), " ", False),
+    "a string that holds the sign": ("x = '# a'\n", range_at(0, 7, 0, 7), "b", False),
+}
+
+
+@pytest.mark.parametrize("text, area, typed, stays", COMMENTS.values(), ids=list(COMMENTS))
+def test_what_is_written_in_comments_makes_no_new_tree(text: str, area: Range, typed: str, stays: bool) -> None:
+    source = SourceFile("a = 0\n\n\n" + text)
+    shifted = range_at(area.start.line + 3, area.start.column, area.end.line + 3, area.end.column)
+    before = source.trees()
+    source.edit(shifted, typed)
+    assert (source.trees() == before) is stays
+    assert not source.reconcile()

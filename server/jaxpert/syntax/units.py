@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from jaxpert.syntax.changes import changes
 from jaxpert.syntax.children import FIELDS
+from jaxpert.syntax.equality import are_the_same
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
 from jaxpert.text.edits import Edit, apply_edits
@@ -467,6 +468,8 @@ class SourceFile:
             unit.first += grown
             unit.end += grown
         self.units[high].end += grown
+        if low == high and not grown and _code_of(gone) == _code_of(come) and self._is_unchanged(self.units[low]):
+            return
         if self._reparse(low, high):
             return
         if self._may_continue(low) and self._reparse(low - 1, high):
@@ -481,6 +484,23 @@ class SourceFile:
             self.environment += 1
             return
         self._let_stale(low, high, first, end, grown)
+
+    def _is_unchanged(self, unit: Unit) -> bool:
+        """Whether the statements of ``unit``, whose lines have changed, are what they were, at the same places."""
+        if unit.stale or unit.opens or len(unit.trees) != 1 or unit.trees[0].line_map is not None:
+            return False
+        wrapped = 1 if unit.class_scope else 0
+        source = self._source(unit.first, unit.end)
+        read = parse("class _:\n" + source if wrapped else source)
+        if isinstance(read, SyntaxProblem):
+            return False
+        body = read.body
+        if wrapped:
+            if len(body) != 1 or not isinstance(body[0], ast.ClassDef):
+                return False
+            body = body[0].body
+        tree = unit.trees[0]
+        return are_the_same(tree.statements, body, tree.virtual_base - 1 - wrapped)
 
     def _may_continue(self, number: int) -> bool:
         """Whether a unit that does not parse alone may do so with the one before it."""
@@ -588,6 +608,11 @@ def _shape(units: list[Unit]) -> list[tuple[int, int, bool, bool]]:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _code_of(line: str) -> str:
+    """What stands before the comment, if there is one; what a string holds behind a ``#`` does not count either."""
+    return line.partition("#")[0].rstrip()
 
 
 def _first_line(statement: ast.stmt) -> int:
