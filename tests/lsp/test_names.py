@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,12 @@ def word_area(text: str, word: str, encoding: Encoding) -> Message:
 
 async def indexed(client: Client, uri: str, text: str, encoding: Encoding = "utf-16") -> None:
     """Wait until the project is read: until then no name is renamed."""
-    for _ in range(400):
+    for _ in range(1_000):
         where = at(uri, *place(text, "attn_out", encoding))
         answer = await client.answer("textDocument/rename", {**where, "newName": "other"})
         if "error" not in answer and answer["result"]:
             return
+        await asyncio.sleep(0.02)  # idle work has to find a moment
     raise AssertionError(answer)
 
 
