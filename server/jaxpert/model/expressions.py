@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from jaxpert.syntax.children import FIELDS
+from jaxpert.syntax.children import children
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -65,11 +65,7 @@ def _walk(tree: TreeIndex, skipped: frozenset[type]) -> list[Expression]:
                     continue
                 if kind in _COMPREHENSIONS:
                     scope = tree.comprehensions.get(node, scope)
-            held = node.__dict__
-            for name in FIELDS[kind]:
-                value = held.get(name)
-                for item in value if value.__class__ is list else (value,):
-                    if isinstance(item, ast.AST) and item.__class__ not in skipped:
-                        if not isinstance(item, _NOT_INSIDE):
-                            pending.append((item, parent, scope, block_here))
+            for child in children(node):
+                if child.__class__ not in skipped and not isinstance(child, _NOT_INSIDE):
+                    pending.append((child, parent, scope, block_here))
     return found

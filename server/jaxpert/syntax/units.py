@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxpert.syntax.changes import changes
-from jaxpert.syntax.children import FIELDS
+from jaxpert.syntax.children import children
 from jaxpert.syntax.equality import are_the_same
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
@@ -292,18 +292,13 @@ class SourceFile:
         self._next_virtual = base + (end - first) + 2
         shift = base - 1 - wrapped
         waiting: list[ast.AST] = [tree]
-        while waiting:  # by hand: this is a good part of each keystroke
+        while waiting:
             node = waiting.pop()
             fields = node.__dict__
             if "lineno" in fields:
                 fields["lineno"] += shift
                 fields["end_lineno"] += shift
-            for name in FIELDS[node.__class__]:
-                value = fields.get(name)
-                if value.__class__ is list:
-                    waiting += [item for item in value if isinstance(item, ast.AST)]
-                elif isinstance(value, ast.AST):
-                    waiting.append(value)
+            waiting += children(node)
         return base
 
     def _cut(self, body: list[ast.stmt], first: int, end: int, class_scope: Scope | None, base: int) -> list[Unit]:
