@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import compileall
 import os
 import platform
 import resource
@@ -145,7 +146,10 @@ def main() -> None:
     checked = sources[CHECKED]
     folder = fetched(checked, arguments.cache / "corpus").resolve()
     measured = programs(install_peers(arguments.cache))
-    os.environ["PYTHONPATH"] = str(HERE.parents[1] / "server")  # jaxpert from this copy, wherever a process starts
+    server = HERE.parents[1] / "server"
+    os.environ["PYTHONPATH"] = str(server)  # jaxpert from this copy, wherever a process starts
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    compileall.compile_dir(server, quiet=2)  # as installing does, for the peers too
 
     figures = {program.name: Figures() for program in measured}
     for number in range(arguments.rounds):

@@ -98,6 +98,28 @@ def test_new_findings_come_at_once(typing: Typing) -> None:
     assert ("policy-called", 17) in typing.found(quick=True)
 
 
+def test_a_finding_in_the_function_that_changes_needs_no_look_at_the_rest(
+    typing: Typing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typing.replace("def loss(x):\n", "def loss(x):\n    jax.checkpoint(block)\n    y = 1\n")
+    assert typing.found()[1:] == [("checkpoint-discarded", 17)]
+    looked_at: list[int] = []
+    run = engine._run
+
+    def counted(rule: object, model: object, *more: object) -> list[Finding]:
+        looked_at.append(len(model.trees))  # type: ignore[attr-defined]
+        return list(run(rule, model, *more))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "_run", counted)
+    rules_about_jaxpert = sum(rule.is_own for rule in engine.ALL_RULES)
+    for _ in range(3):
+        typing.replace("y = 1", "y = 11")
+        assert typing.found(quick=True)[1:] == [("checkpoint-discarded", 17)]
+    assert sum(number > 1 for number in looked_at) == 3 * rules_about_jaxpert
+    typing.replace("    jax.checkpoint(block)\n", "    block = jax.checkpoint(block)\n")
+    assert typing.found(quick=True) == [("policy-falls-through", 4)]
+
+
 def test_what_a_change_means_elsewhere_comes_with_the_next_pause(typing: Typing) -> None:
     typing.replace("def loss(x):\n    return x", "def loss(x):\n    return layer(x, train=True)")
     typing.found(quick=True)

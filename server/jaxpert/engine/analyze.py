@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.engine.standing import remember, standing
 from jaxpert.engine.suppress import apply_suppressions
-from jaxpert.model import expressions, guarded_places, guards
+from jaxpert.model import guarded_places, guards
 from jaxpert.model.file_model import FileModel
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import ALL_RULES
@@ -58,9 +58,9 @@ def analyze(snapshot: Snapshot, rules: Sequence[Rule] = ALL_RULES, *, quick: boo
             seen = ask(others)
             if snapshot.on_disk is None:  # somebody has it open, and may go on typing
                 remember(model, chosen, seen)
+            for tree in model.every_tree:
+                tree.compounds = None  # large, and made in a moment
         found = [finding for finding in (*ask(own), *seen) if not _is_meant(model, finding)]
-        for tree in model.every_tree:
-            tree.facts.pop(expressions.KEPT, None)  # large, and made in a moment
     kept = apply_suppressions(snapshot, _unique(found), enabled)
     return Analysis(tuple(sorted(kept, key=_order)), model, snapshot, tuple(crashed))
 

@@ -7,6 +7,7 @@ examination: a pause in typing brings one, and so does a doubt.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -86,16 +87,22 @@ def standing(
         return None
     if last.names is not None and model.names is not None and last.names != dict(model.names.files):
         return None
-    if not all(tree.alive for one in last.findings for tree, _ in one.anchors):
+    left = [one for one in last.findings if one.anchors[0][0].alive]
+    if not all(tree.alive for one in left for tree, _ in one.anchors):
         return None
     new = [tree for tree in model.every_tree if tree.facts.get(_MARK) is not last]
-    found = [moved for one in last.findings if (moved := _where_now(one)) is not None]
+    found = [moved for one in left if (moved := _where_now(one)) is not None]
     if new:
         with model.focus(new), FUEL.at_most(_STEPS_IN_HASTE):
             more = examine()
+        gone = [one.finding.rule for one in last.findings if not one.anchors[0][0].alive]
+        if Counter(gone) - Counter(finding.rule for finding in more):
+            return None  # mended, or found by a look at other code
         for tree in new:
             tree.facts[_MARK] = last
-        last.findings += [_anchored(model, finding) for finding in more]
+        known = {(finding.rule, finding.range) for finding in found}
+        more = [finding for finding in more if (finding.rule, finding.range) not in known]
+        last.findings = [*left, *(_anchored(model, finding) for finding in more)]
         found += more
     return found
 

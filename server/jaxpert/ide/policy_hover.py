@@ -21,8 +21,8 @@ from jaxpert.model.decoded_policies import (
     decoded_value,
     is_policy,
 )
-from jaxpert.model.expressions import Expression
 from jaxpert.model.policies import callable_behind
+from jaxpert.syntax.expressions import Expression
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.lines import Position, Range
 

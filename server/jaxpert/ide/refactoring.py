@@ -22,7 +22,7 @@ from jaxpert.text.lines import Position, Range, slice_lines, split_lines
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
-    from jaxpert.model.expressions import Expression
+    from jaxpert.syntax.expressions import Expression
 
 Edits = tuple[Edit, ...]
 

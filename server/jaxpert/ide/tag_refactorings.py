@@ -21,7 +21,6 @@ from jaxpert.ide.refactoring import (
 )
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.arrays import array_type
-from jaxpert.model.expressions import Expression
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policy_answers import made_by
 from jaxpert.model.rematerialized import alive
@@ -29,6 +28,7 @@ from jaxpert.model.tags_inside import functions_inside
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import NUMPY_BOOL, UNKNOWN, CallResult, Symbol, Typed, Value
+from jaxpert.syntax.expressions import Expression
 from jaxpert.syntax.scopes import BindingKind, Scope
 from jaxpert.text.gaps import ANY, fits
 from jaxpert.text.lines import Range

@@ -23,12 +23,12 @@ from jaxpert.ide.refactoring import (
     tried,
 )
 from jaxpert.jaxdb.schema import ApiKind
-from jaxpert.model.expressions import Expression
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.rematerialized import wrappings_behind, wrappings_of
 from jaxpert.model.static_needs import StaticNeeds, static_needs, static_under_jit
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import UNKNOWN, CallResult, Def, Partial, Symbol, Value
+from jaxpert.syntax.expressions import Expression
 from jaxpert.syntax.scopes import BindingKind, Function, Scope
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range, split_lines

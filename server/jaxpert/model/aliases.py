@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jaxpert.syntax.scopes import BindingKind, TreeIndex
@@ -24,12 +25,22 @@ def words_for(model: FileModel, *words: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@dataclass(slots=True, eq=False)
+class _Aliases:
+    """Names by what they stand for, in ``trees``; also some that one has bound before it was exchanged."""
+
+    trees: set[TreeIndex] = field(default_factory=set)
+    by_source: dict[str, list[str]] = field(default_factory=dict)
+
+
 def _by_source(model: FileModel) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    known = model.lasting("aliases", _Aliases)
     for tree in model.every_tree:
-        for name, source in _aliases(tree):
-            found.setdefault(source, []).append(name)
-    return found
+        if tree not in known.trees:
+            known.trees.add(tree)
+            for name, source in _aliases(tree):
+                known.by_source.setdefault(source, []).append(name)
+    return known.by_source
 
 
 def last_word(node: ast.expr) -> str:
@@ -53,27 +64,53 @@ def trees_about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
     That is, in a file that mentions one at all, every tree which does so, or mentions a name that such a tree binds
     or an import that may bring one.
     """
-    about = model.remembered(words, lambda: set(map(id, _about(model, words))))
-    return [tree for tree in model.trees if id(tree) in about] if about else []
+    about = model.remembered(words, lambda: _about(model, words))
+    return [tree for tree in model.trees if tree in about] if about else []
 
 
-def _about(model: FileModel, words: frozenset[str]) -> list[TreeIndex]:
+@dataclass(slots=True, eq=False)
+class _About:
+    """What :func:`trees_about` knows: all names that may bring a value, the trees it has looked at, and those found."""
+
+    names: frozenset[str] = frozenset()
+    seen: set[TreeIndex] = field(default_factory=set)
+    found: set[TreeIndex] = field(default_factory=set)
+
+
+def _about(model: FileModel, words: frozenset[str]) -> Collection[TreeIndex]:
     if not model.source.contains_any(words):
-        return []
+        return ()
     if "*" in model.source.module.bindings:
         return model.every_tree
-    names = words_for(model, *words) | _brought(model)
-    waiting, found = model.every_tree, list[TreeIndex]()
+    known = model.lasting(("about", words), _About)
+    names = words_for(model, *words) | model.lasting("brought", lambda: _brought(model))
+    new = [tree for tree in model.every_tree if tree not in known.seen]
+    if not names <= known.names or any(_tells_more(tree, known.names) for tree in new):
+        _look_again(model, known, names | known.names)
+    else:
+        known.seen.update(new)
+        known.found.update(tree for tree in new if _is_about(tree, known.names))
+    return known.found
+
+
+def _look_again(model: FileModel, known: _About, names: frozenset[str]) -> None:
+    known.names, known.found = names, set()
+    waiting = known.seen = set(model.every_tree)
     while names:
-        both = names | {f".{name}" for name in names}
-        new: list[TreeIndex] = []
-        rest: list[TreeIndex] = []
-        for tree in waiting:
-            (rest if tree.mentions().isdisjoint(both) else new).append(tree)
-        waiting = rest
-        found += new
+        new = {tree for tree in waiting if _is_about(tree, names)}
+        waiting = waiting - new
+        known.found |= new
         names = frozenset(name for tree in new for name in _bound_in(tree))
-    return found
+        known.names |= names
+
+
+def _is_about(tree: TreeIndex, names: frozenset[str]) -> bool:
+    said = tree.mentions()
+    return not said.isdisjoint(names) or not said.isdisjoint({f".{name}" for name in names})
+
+
+def _tells_more(tree: TreeIndex, names: frozenset[str]) -> bool:
+    return _is_about(tree, names) and not names.issuperset(_bound_in(tree))
 
 
 def _brought(model: FileModel) -> frozenset[str]:

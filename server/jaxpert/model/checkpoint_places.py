@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall
-from jaxpert.model.expressions import expressions
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import leading_to, reaches, wrapped_calls
+from jaxpert.syntax.expressions import expressions
 from jaxpert.syntax.scopes import Block, CallSite, Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:

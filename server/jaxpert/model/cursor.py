@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from jaxpert.model.expressions import Expression
+from jaxpert.syntax.expressions import Expression
 from jaxpert.syntax.scopes import BindingKind, Block, DefNode, Function, Scope, Site, TreeIndex, scope_of
 from jaxpert.text.lines import Position, Range, range_at
 

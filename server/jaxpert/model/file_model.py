@@ -121,6 +121,7 @@ class FileModel:
         self.evaluator = Evaluator(self)
         self.memory: dict[object, Any] = {}
         """What was worked out for the file as it is now."""
+        self._lasting: dict[object, tuple[object, Any]] = {}
         self._focus: list[TreeIndex] | None = None
         self._lookup = lookup
         self._may_wrap = may_wrap
@@ -336,6 +337,17 @@ class FileModel:
             self.memory[key] = value, self.evaluator.entered_since(start)
         return value
 
+    def lasting(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` has made, until more changes than single statements of functions.
+
+        Those bind no attributes, and nothing at module or class level.
+        """
+        token = (self.token, self.source.cut)
+        kept = self._lasting.get(key)
+        if kept is None or kept[0] != token:
+            kept = self._lasting[key] = token, make()
+        return kept[1]
+
     def from_each_tree(self, key: str, find: Callable[[FileModel, TreeIndex], list[T]]) -> list[T]:
         """What ``find`` finds in each tree in focus, in order; remembered as :meth:`tree_fact` does."""
 
@@ -420,12 +432,16 @@ class FileModel:
     @cached_property
     def replaced_attributes(self) -> frozenset[tuple[str, str]]:
         """``(name, attribute)`` of every ``name.attribute = …`` but ``self``: a patched library, say."""
-        found: set[tuple[str, str]] = set()
-        for tree in self.every_tree:
-            for name, assigned in _assigned_attributes(tree).items():
-                if name not in ("self", "cls"):
-                    found.update((name, attribute) for attribute, _, _ in assigned)
-        return frozenset(found)
+        return self.lasting("replaced attributes", self._replaced_attributes)
+
+    def _replaced_attributes(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (name, attribute)
+            for tree in self.every_tree
+            for name, assigned in _assigned_attributes(tree).items()
+            if name not in ("self", "cls")
+            for attribute, _, _ in assigned
+        )
 
     @cached_property
     def words_about_names(self) -> frozenset[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.model.expressions import Expression, expressions
 from jaxpert.model.values import Literal
+from jaxpert.syntax.expressions import Expression, expressions
 from jaxpert.syntax.scopes import MOST_IN_32_BITS, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:

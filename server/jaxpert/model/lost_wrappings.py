@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
-from jaxpert.model.expressions import expressions
 from jaxpert.model.values import Partial, Symbol, Value
+from jaxpert.syntax.expressions import expressions
 from jaxpert.syntax.scopes import BindingKind, Block, CallSite, Scope, TreeIndex
 
 if TYPE_CHECKING:

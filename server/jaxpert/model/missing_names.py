@@ -11,8 +11,8 @@ from packaging.version import Version
 
 from jaxpert.jaxdb.load import switch_exists
 from jaxpert.model.aliases import last_word
-from jaxpert.model.expressions import compounds
 from jaxpert.model.values import Symbol
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:

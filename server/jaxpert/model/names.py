@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import last_word, words_for
 from jaxpert.model.calls import Argument, bind, call_at
-from jaxpert.model.expressions import compounds
 from jaxpert.model.spellings import Spellings, series
 from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
 from jaxpert.syntax.children import walk
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
 from jaxpert.text.gaps import ANY, Parts, fits
 from jaxpert.text.lines import Range, slice_lines

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
-from jaxpert.model.expressions import compounds
 from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
     PRIMITIVE_PARAMETERS,
@@ -24,6 +23,7 @@ from jaxpert.model.values import (
     Typed,
     Value,
 )
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import BindingKind, Block, Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import trees_about
-from jaxpert.model.expressions import compounds
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex, scope_of
 
 if TYPE_CHECKING:

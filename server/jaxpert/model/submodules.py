@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxpert.model.expressions import compounds
 from jaxpert.model.values import Symbol
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Site, TreeIndex
 
 if TYPE_CHECKING:

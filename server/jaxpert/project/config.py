@@ -60,15 +60,21 @@ class Options:
         Args:
             known: name -> code of every rule there is.
         """
-        chosen = {
-            name
-            for name, code in known.items()
-            if (_longest(self.select, name, code) if self.select else 1) > _longest(self.ignore, name, code)
-        }
-        for glob, ignored in self.per_file_ignores:
-            if path is not None and matches(glob, path, self.root):
-                chosen -= {name for name in chosen if _longest(ignored, name, known[name])}
-        return frozenset(chosen)
+        return _enabled(self, path, tuple(known.items()))
+
+
+@lru_cache(maxsize=256)  # asked with every keystroke
+def _enabled(options: Options, path: Path | None, known: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    chosen = {
+        name
+        for name, code in known
+        if (_longest(options.select, name, code) if options.select else 1) > _longest(options.ignore, name, code)
+    }
+    codes = dict(known)
+    for glob, ignored in options.per_file_ignores:
+        if path is not None and matches(glob, path, options.root):
+            chosen -= {name for name in chosen if _longest(ignored, name, codes[name])}
+    return frozenset(chosen)
 
 
 def load_options(

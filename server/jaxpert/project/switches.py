@@ -49,7 +49,7 @@ def switches_of_text(text: str) -> Switches:
 
 def switches_of_source(source: SourceFile) -> Switches:
     """What an open file sets, looking only at its units that mention a switch."""
-    if not may_set(source.text):
+    if not source.contains_any(MARKERS) or not may_set(source.text):
         return Switches()
     found: list[ast.stmt] = []
     for unit in source.units:

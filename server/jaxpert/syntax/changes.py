@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
-_ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse"})
-_REMOVING = frozenset({
+ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse"})
+REMOVING = frozenset({
     "remove", "pop", "popitem", "clear", "discard", "difference_update", "intersection_update",
     "symmetric_difference_update",
 })  # fmt: skip
@@ -65,8 +65,8 @@ def _changes(tree: TreeIndex) -> Iterator[Change]:
     for site in tree.calls:
         method = site.node.func
         if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name):
-            if method.attr in _ADDING or method.attr in _REMOVING:
-                yield Change(method.value.id, site.block, method.attr in _REMOVING)
+            if method.attr in ADDING or method.attr in REMOVING:
+                yield Change(method.value.id, site.block, method.attr in REMOVING)
     for statement, block in tree.block_of.items():
         if isinstance(statement, ast.Assign):
             for target in statement.targets:

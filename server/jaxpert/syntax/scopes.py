@@ -168,6 +168,7 @@ class TreeIndex:
         aliases: every ``from`` import and assignment of a name or call, at any depth.
         facts: what was found out about the tree, by key.
         values: what its expressions can be, by the identity of their nodes.
+        compounds: what :func:`jaxpert.syntax.expressions.compounds` keeps, by kind; None until it is asked.
         alive: false once the tree's text has been parsed again.
         first_line: zero-based document line where the tree's text starts; moves when lines above change.
         writes_large_integers: whether it writes an int of more than 31 bits, or an operator that may make one.
@@ -179,6 +180,7 @@ class TreeIndex:
         "block_of",
         "calls",
         "classes",
+        "compounds",
         "comprehensions",
         "contribution",
         "dicts",
@@ -217,6 +219,7 @@ class TreeIndex:
         self.line_map: list[int | None] | None = None
         self.facts: dict[str, object] = {}
         self.values: dict[int, Any] = {}
+        self.compounds: dict[type, list[Any]] | None = None
         self.words: set[str] | frozenset[str] = set()
         self.writes_large_integers = False
 
@@ -252,6 +255,7 @@ class TreeIndex:
         for row in (self.calls, self.dicts, self.aliases, self.scopes):
             row.clear()
         self.values.clear()
+        self.compounds = None
         self.statements = []
         self.alive = False
         del self.root
@@ -263,6 +267,13 @@ def index(statements: list[ast.stmt], top: Scope) -> TreeIndex:
     tree.statements = statements
     _Walk(tree).suite(statements, top, tree.root, None)
     return tree
+
+
+def index_statement(statement: ast.stmt, top: Scope, scope: Scope, block: Block) -> TreeIndex:
+    """What a walk collects from one simple ``statement`` in ``block``; what it binds is bound in ``scope``."""
+    piece = TreeIndex(top)
+    _Walk(piece).suite([statement], scope, block, None)
+    return piece
 
 
 class _Order:

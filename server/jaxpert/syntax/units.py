@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from jaxpert.syntax.changes import changes
 from jaxpert.syntax.children import children
 from jaxpert.syntax.equality import are_the_same
+from jaxpert.syntax.exchange import exchanged
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
 from jaxpert.text.edits import Edit, apply_edits
@@ -60,6 +61,7 @@ class SourceFile:
         module: the module scope.
         problem: what the last full parse said, if it failed.
         environment: changes whenever so much changes at module or class level that every fact may be another one.
+        cut: changes with every edit but those that exchange one statement of a function for another.
     """
 
     def __init__(self, text: str) -> None:
@@ -70,6 +72,7 @@ class SourceFile:
         self.module = Scope("module", None, None, None)
         self.problem: SyntaxProblem | None = None
         self.environment = 0
+        self.cut = 0
         self._trees: list[TreeIndex] = []
         self._bases: list[int] = []
         self._next_virtual = 1
@@ -353,6 +356,7 @@ class SourceFile:
 
     def _refresh(self) -> None:
         """Bring everything that is derived from the units up to date."""
+        self.cut += 1
         self._trees = sorted(self.trees(), key=lambda tree: tree.virtual_base)
         self._bases = [tree.virtual_base for tree in self._trees]
         scopes: dict[int, tuple[Scope, dict[str, list[Binding]]]] = {}
@@ -463,8 +467,11 @@ class SourceFile:
             unit.first += grown
             unit.end += grown
         self.units[high].end += grown
-        if low == high and not grown and _code_of(gone) == _code_of(come) and self._is_unchanged(self.units[low]):
-            return
+        if low == high and not grown:
+            if self._exchange(self.units[low], first, end):
+                return
+            if _code_of(gone) == _code_of(come) and self._is_unchanged(self.units[low]):
+                return
         if self._reparse(low, high):
             return
         if self._may_continue(low) and self._reparse(low - 1, high):
@@ -479,6 +486,22 @@ class SourceFile:
             self.environment += 1
             return
         self._let_stale(low, high, first, end, grown)
+
+    def _exchange(self, unit: Unit, first: int, end: int) -> bool:
+        """Take in what changed in lines ``first`` up to ``end`` of ``unit``, if that is one statement of a function."""
+        if unit.opens or len(unit.trees) != 1:
+            return False
+        tree = unit.trees[0]
+        if tree.line_map is not None and len(tree.line_map) != unit.end - unit.first:
+            return False
+        made = exchanged(tree, self.lines[unit.first : unit.end], first - unit.first, end - unit.first)
+        if made is None:
+            return False
+        if made is not tree:
+            unit.trees = [made]
+            unit.stale = False
+            self._trees[self._trees.index(tree)] = made
+        return True
 
     def _is_unchanged(self, unit: Unit) -> bool:
         """Whether the statements of ``unit``, whose lines have changed, are what they were, at the same places."""

@@ -41,12 +41,12 @@ from typing import NamedTuple
 
 from jaxpert.fixing import verbs
 from jaxpert.model.aliases import last_word, standing_for, trees_about
-from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policy_expressions import gives_policy
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.values import Literal, Symbol, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Site, TreeIndex
 from jaxpert.text.near_misses import nearest
 

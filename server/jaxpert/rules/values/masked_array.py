@@ -42,13 +42,13 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.aliases import mentioned
 from jaxpert.model.arrays import Arrays
-from jaxpert.model.expressions import compounds
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.transformed_calls import looked_at, operands, transformed_calls
 from jaxpert.model.values import Sequence, Symbol, Table
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
+from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import BindingKind, Block, Scope
 
 NAME = "masked-array"

@@ -23,24 +23,26 @@ class Expression(NamedTuple):
 _NOT_INSIDE = (ast.stmt, ast.excepthandler)
 _HOLD_NOTHING = frozenset({ast.Name, ast.Constant})
 
-KEPT = "expressions"
-"""Under this key a tree keeps its compound expressions, until somebody throws them away."""
-
 
 def compounds(tree: TreeIndex, *kinds: type[ast.expr]) -> list[Expression]:
     """The expressions of ``kinds`` in the tree's statements; those around others come before them.
 
     Those inside lambdas and comprehensions stand in scopes of their own. Not for names and constants.
     """
-    kept: dict[type, list[Expression]] | None = tree.facts.get(KEPT)  # type: ignore[assignment]
+    kept = tree.compounds
     if kept is None:
-        kept = {}
-        for expression in _walk(tree, _HOLD_NOTHING):
-            kept.setdefault(expression.node.__class__, []).append(expression)
-        tree.facts[KEPT] = kept
+        kept = tree.compounds = by_kind(tree)
     if len(kinds) == 1:
         return kept.get(kinds[0], [])
     return [found for kind in kinds for found in kept.get(kind, ())]
+
+
+def by_kind(tree: TreeIndex) -> dict[type, list[Expression]]:
+    """The compound expressions of the tree's statements, by kind."""
+    found: dict[type, list[Expression]] = {}
+    for expression in _walk(tree, _HOLD_NOTHING):
+        found.setdefault(expression.node.__class__, []).append(expression)
+    return found
 
 
 def expressions(tree: TreeIndex) -> list[Expression]:
