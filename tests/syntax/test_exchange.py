@@ -156,6 +156,25 @@ def test_values_go_where_the_name_is_used_elsewhere() -> None:
     assert not source.unit_at(line).trees[0].values
 
 
+@pytest.mark.parametrize(
+    ("rest", "stays"),
+    [
+        ("def inner(y): return y", True),  # another y
+        ("inner = lambda y: y", True),
+        ("def inner(z, w=y): return z", False),
+        ("def inner(z): return y", False),
+        ("y += 1", False),
+        ("for y in x: pass", False),
+        ("inner = 'the y of x'", True),
+    ],
+)
+def test_values_stay_where_the_name_is_another_one(rest: str, stays: bool) -> None:
+    source = SourceFile(f"def outer(x):\n    y = 1\n    {rest}\n    return x\n")
+    source.trees()[0].values[1] = ((), (), "known")
+    type_into(source, 1, 9, "0")
+    assert bool(source.trees()[0].values) is stays
+
+
 LINES = st.sampled_from([number for number, line in enumerate(BEFORE.split("\n")) if line.startswith("    ")])
 PIECES = st.sampled_from(
     ["x", " ", "(", ")", "=", ",", "total", "\n", "#", '"', "[", "]", ".append(1)", "lambda: 0", "\t", "\\", ":", ";"]

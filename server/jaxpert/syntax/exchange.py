@@ -71,7 +71,7 @@ def exchanged(tree: TreeIndex, lines: Sequence[str], first: int, end: int) -> Tr
             node.lineno += moved_by  # type: ignore[attr-defined]
             node.end_lineno += moved_by  # type: ignore[attr-defined]
     suite[suite.index(old)] = new
-    if _are_used(names, around, tree, old, new) or _may_end_the_function(old) or _may_end_the_function(new):
+    if _are_used(names, around, tree, scope, old, new) or _may_end_the_function(old) or _may_end_the_function(new):
         tree.values.clear()
     return _with_statement(tree, old, new, scope, block, around)
 
@@ -133,21 +133,32 @@ def _mentions(text: str, names: set[str]) -> bool:
     return any(name in text and re.search(rf"\b{re.escape(name)}\b", text) for name in names)
 
 
-def _are_used(names: set[str], around: str, tree: TreeIndex, old: ast.stmt, new: ast.stmt) -> bool:
-    """Whether one of ``names`` is used elsewhere than in ``new``, or ``old`` before; ``around`` is the text there."""
+def _are_used(names: set[str], around: str, tree: TreeIndex, scope: Scope, old: ast.stmt, new: ast.stmt) -> bool:
+    """Whether a name of ``scope`` that ``new`` binds, or ``old`` did, is used or bound by another statement.
+
+    Args:
+        around: the text of all others.
+    """
     if not names or not _mentions(around, names):
         return False
-    waiting: list[ast.AST] = [*tree.statements]
+    if any(binding.node is not old for name in names for binding in scope.bindings.get(name, ())):
+        return True
+    function = scope.node
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    waiting: list[tuple[ast.AST, set[str]]] = [(statement, names) for statement in function.body]
     while waiting:
-        node = waiting.pop()
+        node, free = waiting.pop()
         if isinstance(node, ast.Name):
-            if node.id in names:
+            if node.id in free:
                 return True
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            inside = free.difference(tree.functions[node].inner.bindings)
+            body = [node.body] if isinstance(node, ast.Lambda) else node.body
+            waiting += [(it, free) for it in children(node) if it not in body]
+            waiting += [(it, inside) for it in body if inside]
         elif node is not new:
-            waiting += children(node)
-    scopes = (*tree.scopes, *tree.comprehensions.values())
-    known = [tree.contribution, *(scope.bindings for scope in scopes)]
-    return any(it.node is not old for bindings in known for name in names for it in bindings.get(name, ()))
+            waiting += [(it, free) for it in children(node)]
+    return False
 
 
 def _suite_of(block: Block, statement: ast.stmt) -> list[ast.stmt] | None:
