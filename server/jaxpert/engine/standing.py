@@ -87,16 +87,16 @@ def standing(
         return None
     if last.names is not None and model.names is not None and last.names != dict(model.names.files):
         return None
-    left = [one for one in last.findings if one.anchors[0][0].alive]
+    new = [tree for tree in model.every_tree if tree.facts.get(_MARK) is not last]
+    left = [one for one in last.findings if one.anchors[0][0].facts.get(_MARK) is last and one.anchors[0][0].alive]
     if not all(tree.alive for one in left for tree, _ in one.anchors):
         return None
-    new = [tree for tree in model.every_tree if tree.facts.get(_MARK) is not last]
     found = [moved for one in left if (moved := _where_now(one)) is not None]
     if new:
         with model.focus(new), FUEL.at_most(_STEPS_IN_HASTE):
             more = examine()
-        gone = [one.finding.rule for one in last.findings if not one.anchors[0][0].alive]
-        if Counter(gone) - Counter(finding.rule for finding in more):
+        gone = Counter(one.finding.rule for one in last.findings) - Counter(one.finding.rule for one in left)
+        if gone - Counter(finding.rule for finding in more):
             return None  # mended, or found by a look at other code
         for tree in new:
             tree.facts[_MARK] = last
