@@ -155,6 +155,14 @@ def test_jax_version_wins_over_the_configuration(run: Run) -> None:
     assert "TypeError" in run("--jax-version", "0.7.2").stdout
 
 
+def test_a_version_beyond_what_is_known_is_said(run: Run) -> None:
+    write("a.py", FALLS_THROUGH)
+    result = run("--jax-version", "9")
+    assert result.exit_code == 1
+    assert "jaxpert: JAX 9 is newer than" in result.stderr and "the newest that is known here" in result.stderr
+    assert run("--jax-version", "0.7.2").stderr == ""
+
+
 def test_show_config(run: Run) -> None:
     write("pyproject.toml", "[tool.jaxpert]\nignore = ['JXP2']\n")
     result = run("--show-config", "--select", "JXP202")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +202,12 @@ def test_a_broken_notebook_is_named(run: Run) -> None:
     result = run()
     assert result.exit_code == 2
     assert result.stderr.startswith("jaxpert: a.ipynb: not JSON")
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
+@pytest.mark.parametrize("name", ["plain.py", "a b/ü x.py", "tab\tline\n\"quoted\".py"])
+def test_patch_finds_the_files_of_a_diff(run: Run, name: str) -> None:
+    file = write(name, FALLS_THROUGH)
+    diff = run("--diff", ".").stdout
+    subprocess.run(["patch", "-p0", "--binary"], input=diff.encode(), check=True, stdout=subprocess.DEVNULL)
+    assert "return False" in file.read_text()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 import sys
+import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,15 @@ def on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", str(tmp_path))
     return program
+
+
+@pytest.fixture
+def nowhere(on_the_path: Path) -> Iterator[None]:
+    """Takes the `jaxpert` from the PATH again, and from where Python puts programs."""
+    on_the_path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sysconfig, "get_path", lambda name, scheme: str(on_the_path.parent))
+        yield
 
 
 def _printed(*arguments: str) -> str:
@@ -113,9 +125,22 @@ def test_jupyterlab_gets_python() -> None:
 
 
 @each_editor
-def test_without_the_command_on_the_path_it_is_this_python(editor: Editor, on_the_path: Path) -> None:
-    on_the_path.unlink()
-    assert server_command() == (sys.executable, "-m", "jaxpert", "lsp")
+def test_without_the_command_on_the_path_it_is_the_installed_one(
+    editor: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path))
+    installed = shutil.which("jaxpert", path=str(tmp_path))
+    assert server_command() == (installed, "lsp")
+    assert (str(installed) in _printed(editor.name)) is (editor.name != "vscode")
+
+
+@each_editor
+def test_without_any_command_it_is_this_python(editor: Editor, nowhere: None) -> None:
+    command = server_command()
+    assert command[0] == sys.executable
+    assert command[-3:] == ("-m", "jaxpert", "lsp")
+    assert ("-P" in command) is (sys.version_info >= (3, 11))
     text = _printed(editor.name)
     assert (sys.executable in text) is (editor.name != "vscode")
 
@@ -125,8 +150,7 @@ def test_an_environment_of_uvx_is_not_relied_on(monkeypatch: pytest.MonkeyPatch)
     assert server_command() == ("uvx", "jaxpert", "lsp")
 
 
-def test_a_path_with_backslashes_and_quotes_survives(monkeypatch: pytest.MonkeyPatch, on_the_path: Path) -> None:
-    on_the_path.unlink()
+def test_a_path_with_backslashes_and_quotes_survives(monkeypatch: pytest.MonkeyPatch, nowhere: None) -> None:
     odd = r'C:\Program Files\"größe"\python.exe'
     monkeypatch.setattr(sys, "executable", odd)
     assert json.loads(_printed("kate"))["servers"]["python"]["command"][0] == odd

@@ -111,14 +111,44 @@ def test_a_text_of_several_rules_names_them(explain: Explain) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["NameError: name 'foo' is not defined", "ZeroDivisionError: division by zero", "my model is slow", "KeyError"]
+    ("text", "near"),
+    [
+        ("NameError: name 'foo' is not defined", ""),
+        ("ZeroDivisionError: division by zero", ""),
+        ("my model is slow", ""),
+        ("KeyError", ""),
+        ("ModuleNotFoundError: No module named 'torch'", ""),
+        ("RuntimeError: CUDA error: out of memory", ""),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)", ""),
+        ("UnexpectedTracerError: something leaked a tracer", "tracer-leak"),
+        ("TypeError: a policy may only say yes or no", "policy-"),
+    ],
 )
-def test_an_unknown_text_is_not_in_the_catalogue(explain: Explain, text: str) -> None:
+def test_an_unknown_text_is_not_in_the_catalogue(explain: Explain, text: str, near: str) -> None:
     result = explain(text)
     assert result.exit_code == 1
-    assert "Not in the catalogue" in result.stdout
-    _, _, near = result.stdout.partition("The rules that come nearest:\n")
-    assert near.count("(JXP") == 3
+    assert "Not in the catalogue: no rule of jaxpert explains this text." in result.stdout
+    _, heading, listed = result.stdout.partition("The rules that come nearest:\n")
+    assert bool(heading) is bool(near)
+    assert near in listed
+
+
+def test_the_beginning_of_a_code_lists_what_begins_so(explain: Explain) -> None:
+    result = explain("jxp2")
+    assert result.exit_code == 0
+    listed = [line.split()[0] for line in result.stdout.splitlines()[1:]]
+    assert listed == [rule.code for rule in ALL_RULES if rule.code.startswith("JXP2")]
+    assert "No code of a rule begins with `JXP7`" in explain("JXP7").stderr
+    assert explain("JXP7").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("0.1", "older than 0.4.30"), ("9", "newer than"), ("0.7.2", ""), ("0.10", "")]
+)
+def test_a_version_beyond_what_is_known_is_said(explain: Explain, version: str, said: str) -> None:
+    result = explain("--jax-version", version, GOT_NONE)
+    assert result.exit_code == 0
+    assert said in result.stderr and bool(result.stderr) is bool(said)
 
 
 def test_input_that_cannot_be_explained(explain: Explain) -> None:
@@ -126,6 +156,7 @@ def test_input_that_cannot_be_explained(explain: Explain) -> None:
         result = explain("-", stdin=stdin)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "Standard input is empty" in result.stderr
+    assert "Say what to explain" in explain(" ").stderr
     assert "There is no rule `policy-fals`" in explain("policy-fals").stderr
 
 

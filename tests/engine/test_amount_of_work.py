@@ -10,6 +10,7 @@ from types import FrameType
 import pytest
 
 from jaxpert.engine.analyze import analyze
+from jaxpert.engine.fixing import fix_for
 from jaxpert.project.workspace import Workspace
 from jaxpert.rules import ALL_RULES
 
@@ -44,6 +45,7 @@ FULL_OF: dict[str, tuple[int, Callable[[int], str]]] = {
         "g{0} = jax.checkpoint(jnp.sin, policy=jax.checkpoint_policies.save_only_these_names('hiden{0}'))\n"
         "y{0} = checkpoint_name(1.0, 'hidden{0}')\n"
     )),
+    "suppressions": (300, many("x{0} = jax.checkpoint(jnp.sin, policy=3)  # jaxpert: ignore[policy-not-callable]\n")),
     "findings, and a block that expects one": (100, lambda count: (
         many("g{0} = jax.checkpoint(jnp.sin, policy=jax.checkpoint_policies.save_only_these_names)\n")(count)
         + "try:\n    g1(1.0)\nexcept TypeError:\n    pass\n"
@@ -51,8 +53,28 @@ FULL_OF: dict[str, tuple[int, Callable[[int], str]]] = {
 }  # fmt: skip
 
 
-def work(folder: Path, text: str) -> int:
-    """How many calls it takes to analyse ``text``."""
+FIXED: dict[str, tuple[int, Callable[[int], str]]] = {
+    "wrappers without a function": (30, many(
+        "w{0} = jax.checkpoint(prevent_cse=False)\n\n\n@w{0}\ndef f{0}(x):\n    return jnp.sin(x)\n\n"
+    )),
+    "policies that fall through": (60, many(
+        "def p{0}(prim, *_, **__):\n    if prim.name == 'dot_general':\n        return True\n\n"
+        "g{0} = jax.checkpoint(jnp.sin, policy=p{0})\n"
+    )),
+    "unflatten with a list": (60, many("y{0} = jax.tree.unflatten([{0}], [1.0])\n")),
+    "refs written in a checkpoint": (20, many(
+        "def loss{0}(x):\n    log = jax.new_ref(jnp.zeros(3))\n\n    @jax.checkpoint\n    def step(y):\n"
+        "        log[...] = y\n        return jnp.sin(y)\n\n    return jnp.sum(step(x))\n\n"
+        "jax.grad(loss{0})(jnp.ones(3))\n"
+    )),
+}  # fmt: skip
+"""What every fix is made for, each of which may look for its finding anew."""
+
+MOST_FOR_FIXES = 3.2
+
+
+def work(folder: Path, text: str, fixing: bool = False) -> int:
+    """How many calls it takes to analyse ``text``, or to make the fixes for what is found."""
     file = folder / "full.py"
     workspace = Workspace([folder], {rule.name: rule.code for rule in ALL_RULES})
     workspace.open(file, HEAD + text)
@@ -64,9 +86,15 @@ def work(folder: Path, text: str) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    analysis = analyze(snapshot) if fixing else None
+    assert analysis is None or analysis.findings or not text
     sys.setprofile(called)
     try:
-        analyze(snapshot)
+        if analysis is None:
+            analyze(snapshot)
+        else:
+            for finding in analysis.findings:
+                fix_for(analysis, finding)
     finally:
         sys.setprofile(before)
     return count
@@ -78,3 +106,11 @@ def test_twice_as_long_takes_twice_the_work(kind: str, tmp_path: Path) -> None:
     count, make = FULL_OF[kind]
     once, twice = work(tmp_path, make(count)), work(tmp_path, make(2 * count))
     assert twice < MOST * once
+
+
+@pytest.mark.parametrize("kind", FIXED)
+def test_fixes_for_twice_as_much_take_not_much_more_than_twice_the_work(kind: str, tmp_path: Path) -> None:
+    count, make = FIXED[kind]
+    work(tmp_path, make(1), fixing=True)
+    once, twice = work(tmp_path, make(count), fixing=True), work(tmp_path, make(2 * count), fixing=True)
+    assert twice < MOST_FOR_FIXES * once

@@ -57,7 +57,7 @@ async def test_the_server_ends_when_its_parent_is_gone(tmp_path: Path) -> None:
         assert await client.ended() == 1
 
 
-DEAF = "from jaxpert.lsp import transport\ntransport.DEAF_FOR = 0.2\nfrom jaxpert.lsp.server import run\nrun()"
+DEAF = "from jaxpert.lsp import outgoing\noutgoing.DEAF_FOR = 0.2\noutgoing.MOST_WAITING = 1\nfrom jaxpert.lsp.server import run\nrun()"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes hold any number of bytes there")
@@ -80,6 +80,50 @@ async def test_the_server_ends_when_a_client_that_reads_nothing_closes_its_input
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes hold any number of bytes there")
+async def test_the_server_ends_when_nobody_can_read_what_it_says(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    environment = {**os.environ, "PYTHONPATH": str(SERVER)}
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=writing, cwd=tmp_path, env=environment
+    )
+    os.close(writing)
+    os.close(reading)
+    assert process.stdin is not None
+    body = b'{"jsonrpc":"2.0","id":1,"method":"textDocument/hover","params":{}}'
+    process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    try:
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 1
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+SLOW = """
+import time
+import jaxpert.lsp.handlers.names as names
+def definition(session, params): time.sleep(1)
+names.definition = definition
+from jaxpert.lsp.server import run
+run()
+"""
+
+
+async def test_a_request_that_is_cancelled_while_it_waits_is_not_worked_on(tmp_path: Path) -> None:
+    async with server(tmp_path, sys.executable, "-c", SLOW) as client:
+        await client.initialize(EGLOT)
+        place = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}}
+        answers = [asyncio.ensure_future(client.answer("textDocument/definition", place)) for _ in range(5)]
+        await asyncio.sleep(0)
+        for number in (3, 4, 5, 6):
+            client.notify("$/cancelRequest", {"id": number})
+        first, *others = await asyncio.gather(*answers)
+        assert first["result"] is None
+        assert [answer["error"]["code"] for answer in others] == [-32800] * 4
+        assert (await client.answer("textDocument/definition", place))["result"] is None
 
 
 async def test_files_of_the_workspace_are_not_imported(tmp_path: Path) -> None:

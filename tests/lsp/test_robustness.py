@@ -121,3 +121,23 @@ async def test_stray_output_and_failures_do_not_reach_the_protocol(tmp_path: Pat
         assert await client.leave() == 0
         assert client.stray == b""
         assert b"from below" in client.errors and b"from a child" in client.errors
+
+
+NUMBERS = (
+    b'{"jsonrpc":"2.0","id":71,"method":"textDocument/hover","params":'
+    b'{"textDocument":{"uri":"file:///a.py"},"position":{"line":NaN,"character":0}}}'
+)
+
+
+async def test_a_message_that_cannot_be_read_costs_none_of_those_behind_it(tmp_path: Path) -> None:
+    async with server(tmp_path) as client:
+        await client.initialize(EGLOT)
+        deep = b'{"method":"textDocument/hover","id":72,"params":' + b'{"a":' * 900 + b"1" + b"}" * 901
+        parts = [NUMBERS, deep, b'{"id":[1],"method":"x"}', b'{"id":{"a":1},"method":"x"}', b'{"id":true,"method":"x"}']
+        parts += [b'{"method":"$/cancelRequest"}', b'{"method":"$/cancelRequest","params":{"id":[1]}}']
+        parts += [b'{"jsonrpc":"2.0","id":1.5,"result":1}', b'{"jsonrpc":"2.0","id":[],"error":"x"}']
+        for part in parts:
+            client.send_bytes(part)
+        assert codes(await client.pushed(client.open("block.py", POLICY))) == [RULE]
+        assert await client.leave() == 0
+        assert client.errors == b""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxpert.lsp.schedule import LONG_QUIET, MAXIMUM_WAIT, QUIET, Pace, Scheduler
+from jaxpert.lsp.schedule import GATHERING, LONG_QUIET, MAXIMUM_WAIT, QUIET, Gathering, Pace, Scheduler
 
 
 class FakeLoop:
@@ -198,3 +198,42 @@ def test_stopping_calls_everything_off():
     session.scheduler.stop()
     session.loop.pass_time(10)
     assert (session.runs, session.idle, session.loop.planned) == ([], [], 0)
+
+
+def test_many_documents_take_turns_with_what_else_is_due():
+    session = Session(cost=0.1)
+    for key in ("a", "b", "c"):
+        session.scheduler.soon(key)
+    session.loop.call_later(0.05, lambda: session.runs.append(("asked", session.loop.now)))
+    session.loop.pass_time(1.0)
+    assert [key for key, _ in session.runs][:4] == ["a", "asked", "b", "c"]
+
+
+def test_a_document_that_is_gone_is_not_looked_at_soon():
+    session = Session()
+    session.scheduler.soon("a")
+    session.scheduler.soon("b")
+    session.scheduler.forget("a")
+    session.scheduler.changed("b")
+    session.loop.pass_time(0.01)
+    assert [key for key, _ in session.runs] == ["b"]
+
+
+def test_many_events_have_one_consequence_and_not_much_later():
+    loop, consequences = FakeLoop(), []
+    gathering = Gathering(loop, lambda: consequences.append(loop.now), clock=lambda: loop.now)
+    for _ in range(10):
+        gathering.add()
+        loop.pass_time(GATHERING / 2)
+    assert consequences == []
+    loop.pass_time(1.0)
+    assert len(consequences) == 1
+    for _ in range(100):
+        gathering.add()
+        loop.pass_time(GATHERING / 2)
+    assert 2 <= len(consequences) <= 6
+    gathering.add()
+    gathering.stop()
+    before = len(consequences)
+    loop.pass_time(1.0)
+    assert len(consequences) == before

@@ -26,6 +26,7 @@ export class StatusItem {
       server.onDidChange(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),
       vscode.window.onDidChangeActiveNotebookEditor(soon),
+      vscode.workspace.onDidOpenTextDocument(soon), // also when the language of a document is changed
     ];
     this.soon();
   }

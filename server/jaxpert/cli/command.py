@@ -63,14 +63,24 @@ def _discard_output() -> None:
 
 
 def checked_version(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The value of an option that names a version of JAX.
+    """The value of an option that names a version of JAX. About one that is beyond what is known, that is said.
 
     Raises:
         click.BadParameter: it is not a version.
     """
     if value is not None:
         try:
-            Version(value)
+            version = Version(value)
         except InvalidVersion as error:
             raise click.BadParameter(f"`{value}` is not a version: write one such as 0.7.2", ctx, param) from error
+        from jaxpert.jaxdb.load import known_versions
+
+        oldest, newest = known_versions()[0], known_versions()[-1]
+        if version < oldest:
+            bounds = f"older than {oldest}, the oldest"
+        elif version.release[:2] > newest.release[:2] or version.epoch:
+            bounds = f"newer than {newest}, the newest"
+        else:
+            return value
+        click.echo(f"jaxpert: JAX {version} is {bounds} that is known here: what is said may not hold for it", err=True)
     return value

@@ -17,6 +17,7 @@ from jaxpert.rules import ALL_RULES, rule_named
 _MOST_BYTES = 4 * 1024 * 1024
 """So much of the end of a log is read: errors come last."""
 
+_FIRST_OF_CODE = re.compile(r"JXP\d{0,2}", re.IGNORECASE)
 _LIKE_AN_ERROR = re.compile(r"\s|:|(?:Error|Exception|Warning|Interrupt)$")
 
 
@@ -27,7 +28,8 @@ _LIKE_AN_ERROR = re.compile(r"\s|:|(?:Error|Exception|Warning|Interrupt)$")
 def explain(context: click.Context, subject: tuple[str, ...], jax_version: str | None) -> None:
     """Explain a rule, or an error that JAX raised.
 
-    Give the name or code of a rule, the text of an error, or - to read a whole traceback:
+    Give the name or code of a rule, the first digits of codes to list what begins so, the text of an error, or - to
+    read a whole traceback:
 
     \b
         jaxpert explain policy-falls-through
@@ -43,9 +45,13 @@ def explain(context: click.Context, subject: tuple[str, ...], jax_version: str |
         text = _standard_input()
         if not text.strip():
             raise click.UsageError("Standard input is empty: there is nothing to explain.")
+    elif not text.strip():
+        raise click.UsageError("Say what to explain: a rule, or an error.")
     rule = rule_named(text.strip())
     if rule is not None:
         _show(rule)
+    elif _FIRST_OF_CODE.fullmatch(text.strip()):
+        _show_family(text.strip().upper())
     elif len(subject) == 1 and subject != ("-",) and not _LIKE_AN_ERROR.search(text.strip()):
         near = _near(text)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`jaxpert rules` lists them all."
@@ -72,6 +78,16 @@ def _standard_input() -> str:
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """How a file starts that the shell of Windows has written."""
+
+
+def _show_family(beginning: str) -> None:
+    """List the rules whose codes begin so."""
+    from jaxpert.cli.rules import print_table
+
+    chosen = [rule for rule in ALL_RULES if rule.code.startswith(beginning)]
+    if not chosen:
+        raise click.UsageError(f"No code of a rule begins with `{beginning}`. `jaxpert rules` lists them all.")
+    print_table(chosen)
 
 
 def _near(subject: str) -> list[str]:

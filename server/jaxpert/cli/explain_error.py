@@ -48,7 +48,7 @@ def _rows(diagnosis: Diagnosis, console: Console) -> Iterator[Text]:
     yield from _wrapped(_headline(diagnosis), console, width)
     if not diagnosis.rules:
         yield Text()
-        what = "explains this text" if diagnosis.similar else "explains this: an `assert` of your own failed"
+        what = "explains this: an `assert` of your own failed" if diagnosis.is_users_own else "explains this text"
         yield Text(f"Not in the catalogue: no rule of jaxpert {what}.", "bold")
         yield from _quotation(diagnosis.quoted)
         if diagnosis.similar:

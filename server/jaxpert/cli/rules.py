@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -20,7 +21,7 @@ def rules(output_format: str) -> None:
     if output_format == "json":
         click.echo(json.dumps([_described(rule) for rule in ALL_RULES], indent=2))
     else:
-        _print_table()
+        print_table(ALL_RULES)
 
 
 def _described(rule: Rule) -> dict[str, object]:
@@ -37,7 +38,8 @@ def _described(rule: Rule) -> dict[str, object]:
     }
 
 
-def _print_table() -> None:
+def print_table(chosen: Sequence[Rule]) -> None:
+    """Print a line about each rule."""
     from rich.table import Table
     from rich.text import Text
 
@@ -52,7 +54,7 @@ def _print_table() -> None:
         table.add_column(heading, no_wrap=True)
     table.add_column("what it finds")
     family = ""
-    for rule in ALL_RULES:
+    for rule in chosen:
         if rule.family != family:
             family = rule.family
             table.add_section()

@@ -56,7 +56,8 @@ class Diagnosis:
         error: the exception that is explained; of a chain, the one that a rule knows.
         rules: those that explain it, the likeliest first; () when none does.
         is_certain: whether the first of them is what it is about; else each of them is possible.
-        similar: when no rule explains it, those that come nearest; () when it is a failed ``assert`` of the user's.
+        is_users_own: whether an ``assert`` of the user's own failed.
+        similar: when no rule explains it, those that come nearest; () when none is about anything like it.
         quoted: the user's line; None when the text names none.
         finding: what the first rule finds in the user's code, nearest to the traceback; None when nothing.
         analysis: of the file of ``finding``.
@@ -67,6 +68,7 @@ class Diagnosis:
     error: RaisedError
     rules: tuple[Rule, ...]
     is_certain: bool
+    is_users_own: bool
     similar: tuple[Rule, ...]
     quoted: QuotedLine | None
     finding: Finding | None
@@ -124,6 +126,7 @@ def diagnose(text: str, folder: Path, jax_version: str | None = None) -> Diagnos
         error=error,
         rules=rules,
         is_certain=is_certain,
+        is_users_own=_is_users_own(error),
         similar=() if rules or _is_users_own(error) else nearest(error),
         quoted=_quoted([error, *errors], workspace, folder),
         finding=best.finding if best else None,

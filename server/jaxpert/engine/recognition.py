@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.resources import files
@@ -32,6 +32,18 @@ _PYTHONS_OWN = frozenset(
     "__new__ __init__ __call__ if are does do too many enough unpack invalid".lower().split()
 )
 """Words that any Python program may raise: a text of nothing else says little."""
+
+_OF_JAX = frozenset(
+    "jax jaxpr jit grad vjp jvp vmap pmap scan cond lax jnp xla remat remat2 checkpoint checkpoint_name "
+    "checkpointed rematerialization rematerialized policy policies offload offloaded offloadable saveable "
+    "recompute residual residuals prevent_cse static_argnums static_argnames in_axes out_axes has_aux tracer "
+    "tracers traced tracing leaked pytree pytrees treedef treedefs pytreedef pytreespec leaf leaves aval avals "
+    "shapedarray primitive primitives primals tangent tangents cotangent cotangents custom_vjp custom_jvp batched "
+    "vmapped differentiated differentiation callback concretizationtypeerror tracerboolconversionerror "
+    "tracerarrayconversionerror tracerintegerconversionerror nonconcretebooleanindexerror "
+    "unexpectedtracererror".lower().split()
+)
+"""Words that, among those of Python and of other libraries, say that a text is about JAX."""
 
 _COMMON = 0.12
 _CLAIMED = 0.72
@@ -94,8 +106,9 @@ def claims(error: RaisedError) -> tuple[Claim, ...]:
 
 
 def nearest(error: RaisedError, count: int = 3) -> tuple[Rule, ...]:
-    """The rules whose texts and documentation have most in common with ``error``."""
-    said = set(_words(f"{error.name} {error.message}"))
+    """The rules whose texts and documentation have most in common with ``error``; none that share no word of JAX's."""
+    said = set(_words(f"{error.exception} {error.message}"))
+    of_jax = _OF_JAX & _parts(said)
     weights = _weights()
 
     def common(rule: Rule) -> float:
@@ -104,8 +117,17 @@ def nearest(error: RaisedError, count: int = 3) -> tuple[Rule, ...]:
         return sum(weights.get(word, _weight_of_unseen(word)) * (2 if word in known else 1)
                    for word in said & (known | spoken))  # fmt: skip
 
-    ranked = sorted((rule for rule in ALL_RULES if rule.examples), key=lambda rule: (-common(rule), rule.code))
-    return tuple(ranked[:count])
+    def is_about(rule: Rule) -> bool:
+        texts = (word for text in _known_texts() if text.rule is rule for word in text.words)
+        return not of_jax.isdisjoint(_parts((*texts, *_words(f"{rule.name.replace('-', ' ')} {rule.summary}"))))
+
+    about = (rule for rule in ALL_RULES if rule.examples and of_jax and is_about(rule))
+    return tuple(sorted(about, key=lambda rule: (-common(rule), rule.code))[:count])
+
+
+def _parts(words: Iterable[str]) -> frozenset[str]:
+    """The words, dotted ones and calls taken apart."""
+    return frozenset(part for word in words for part in re.split(r"\W+", word))
 
 
 def _strength(claim: Claim) -> tuple[float, ...]:

@@ -81,12 +81,26 @@ class _Judge:
             code: rules_meant(code.text, known) for it in suppressions for code in it.codes if not code.foreign
         }
         self.used: set[SuppressedCode] = set()
+        self._of_file: list[Suppression] = []
+        self._of_line: dict[int, list[Suppression]] = {}
+        for suppression in suppressions:
+            if suppression.kind is SuppressionKind.FILE:
+                self._of_file.append(suppression)
+            else:
+                for line in range(suppression.first, suppression.last + 1):
+                    self._of_line.setdefault(line, []).append(suppression)
+
+    def _around(self, areas: Iterable[Range]) -> Iterable[Suppression]:
+        """The suppressions that may apply to one of ``areas``, each once."""
+        lines = dict.fromkeys(line for area in areas for line in (area.start.line, area.end.line))
+        found = {id(it): it for line in lines for it in self._of_line.get(line, ())}
+        return (*self._of_file, *found.values())
 
     def silences(self, finding: Finding) -> bool:
         """Whether ``finding`` is silenced; notes by what."""
         silenced = False
         related = [place.range for place in finding.related if not place.path]
-        for suppression in self.suppressions:
+        for suppression in self._around((finding.range, *related)):
             at_finding = _applies(suppression, finding.range)
             if suppression.blanket and at_finding:
                 silenced = True
@@ -102,11 +116,11 @@ class _Judge:
         """What is wrong with the suppressions; ``kept`` are the findings that none of them silences."""
         found: list[Finding] = []
         for suppression in self.suppressions:
-            nearby = sorted({it.rule for it in kept if _covers(suppression, it.range)})
             if suppression.malformation:
-                found.append(_malformed(suppression, nearby))
+                found.append(_malformed(suppression, _rules_at(suppression, kept)))
             elif suppression.kind is SuppressionKind.FILE and not suppression.own_line:
                 meant = {rule for code in suppression.codes for rule in self.rules[code]}
+                nearby = _rules_at(suppression, kept)
                 found.append(_misplaced_file(suppression, [rule for rule in nearby if rule in meant]))
             elif not suppression.blanket:
                 found.extend(self._judge_codes(suppression, enabled))
@@ -148,6 +162,10 @@ class _Judge:
         if near:
             return _report(UNKNOWN, code.range, message, f"Write `{near}`", near)
         return _report(UNKNOWN, code.range, f"{message}: take it out", f"Remove `{code.text}` from the suppression")
+
+
+def _rules_at(suppression: Suppression, findings: Iterable[Finding]) -> list[str]:
+    return sorted({it.rule for it in findings if _covers(suppression, it.range)})
 
 
 def _applies(suppression: Suppression, area: Range) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from jaxpert.fixing.passage import line_end_at, same_tree
+from jaxpert.fixing.passage import line_end_at, same_tree, source_of
 from jaxpert.syntax.parse import SyntaxProblem, parse
 from jaxpert.syntax.scopes import Binding, BindingKind
 from jaxpert.syntax.units import SourceFile
@@ -15,6 +15,8 @@ from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range, without_line_end
 
 _BOM = "\ufeff"
+
+_IMPORTS = (BindingKind.IMPORT, BindingKind.FROM_IMPORT)
 
 Import = ast.Import | ast.ImportFrom
 
@@ -48,13 +50,14 @@ def ensure_import(
     imported, name = node.names[0].name, node.names[0].asname or node.names[0].name
     module = node.module if isinstance(node, ast.ImportFrom) else None
     path = f"{module}.{imported}" if module else imported
-    names = _names_at(source or SourceFile("".join(lines)), use)
+    source = source or source_of(lines)
+    names = _names_at(source, use, {path, module or path}, name)
     known = _known(names, module or "", imported)
     if known is not None:
         return ImportedName(known, ())
     if any(_path(binding) != path for binding in names.get(name, ())):
         return None
-    edit = _insertion(lines if source is None else _head(source), node, use)
+    edit = _insertion(_head(source), node, use)
     return None if edit is None else ImportedName(name, (edit,))
 
 
@@ -62,8 +65,9 @@ def known_name(source: SourceFile, paths: Iterable[str], use: Position) -> str |
     """How the first of some dotted paths that is imported already can be written at ``use``; those with a name of
     their own come before members of an imported module.
     """
-    names = _names_at(source, use)
-    known = [_known(names, module, member) for module, _, member in (path.rpartition(".") for path in paths)]
+    wanted = [path.rpartition(".") for path in paths]
+    names = _names_at(source, use, {path for module, dot, member in wanted for path in (module + dot + member, module)})
+    known = [_known(names, module, member) for module, _, member in wanted]
     written = [name for name in known if name is not None]
     return next((name for name in written if "." not in name), written[0] if written else None)
 
@@ -77,8 +81,13 @@ def _known(names: Mapping[str, list[Binding]], module: str, member: str) -> str 
     return f"{bound[module]}.{member}" if module in bound else None
 
 
-def _names_at(source: SourceFile, use: Position) -> Mapping[str, list[Binding]]:
-    """What names mean at ``use``: the module's, and over them those of the functions around."""
+def _names_at(
+    source: SourceFile, use: Position, paths: Collection[str], wanted: str = ""
+) -> Mapping[str, list[Binding]]:
+    """What names mean at ``use``: the module's, and over them those of the functions around.
+
+    Of the module's only the name ``wanted``, and those that are imports of one of ``paths``.
+    """
     around = []
     for tree in source.unit_at(use.line).trees:
         for function in tree.functions.values():
@@ -87,6 +96,8 @@ def _names_at(source: SourceFile, use: Position) -> Mapping[str, list[Binding]]:
                 around.append((area, function.inner.bindings))
     names = {}
     for name, bindings in source.module.bindings.items():
+        if name != wanted and (bindings[0].kind not in _IMPORTS or _path(bindings[0]) not in paths):
+            continue
         # Code of the module itself only sees what stands above it.
         areas = (source.range_of(binding.node) for binding in bindings)
         if around or all(area is not None and area.end <= use for area in areas):

@@ -8,6 +8,7 @@ that tree and has lost no comment.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,8 +74,9 @@ def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     if not (0 <= area.start.line <= area.end.line < len(lines)):
         return None
     starts = _statement_starts("".join(lines))
-    first = max(start for start in starts if start <= area.start.line)
-    end = min((start for start in starts if start > area.end.line), default=len(lines))
+    first = starts[bisect_right(starts, area.start.line) - 1]
+    following = bisect_right(starts, area.end.line)
+    end = starts[following] if following < len(starts) else len(lines)
     while end < len(lines) and (not lines[end].strip() or lines[end].lstrip().startswith("#")):
         end += 1
     own = [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines[first:end]]
@@ -84,10 +86,20 @@ def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     return None if isinstance(tree, SyntaxProblem) else Passage(first, own, tree, line_end_at(lines, area.start.line))
 
 
+def source_of(lines: Sequence[str]) -> SourceFile:
+    """The file that ``lines`` are, read once for all fixes of one text. Nobody edits it."""
+    return _source("".join(lines))
+
+
+@lru_cache(maxsize=2)
+def _source(text: str) -> SourceFile:
+    return SourceFile(text)
+
+
 @lru_cache(maxsize=2)
 def _statement_starts(text: str) -> tuple[int, ...]:
     """The line where each top-level statement (with the comments before it) starts, even in a broken file."""
-    return tuple(unit.first for unit in SourceFile(text).units if unit.class_scope is None)
+    return tuple(unit.first for unit in _source(text).units if unit.class_scope is None)
 
 
 def line_end_at(lines: Sequence[str], line: int) -> str:

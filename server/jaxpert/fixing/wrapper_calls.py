@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jaxpert.fixing.imports import ensure_import, known_name
 from jaxpert.fixing.items import Items, Splice, items_of
-from jaxpert.fixing.passage import Passage, confirmed, expression_at, moved, replace_node
+from jaxpert.fixing.passage import Passage, confirmed, expression_at, moved, replace_node, source_of
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
@@ -52,7 +52,7 @@ def _call_at(lines: Lines, area: Range) -> _Call | None:
 
 def partial_name(lines: Lines, use: Position, source: SourceFile | None = None) -> tuple[str, Edits] | None:
     """How to write ``functools.partial`` at ``use``, and the edits that import it; the file's own way comes first."""
-    source = source or SourceFile("".join(lines))
+    source = source or source_of(lines)
     known = known_name(source, ["functools.partial"], use)
     if known is not None:
         return known, ()

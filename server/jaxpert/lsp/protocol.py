@@ -33,6 +33,7 @@ _PARSE_ERROR = -32700
 _NOT_INITIALIZED = -32002
 _INVALID_REQUEST = -32600
 _LARGEST_NUMBER = 2**31 - 1
+_NEVER_CALLED_OFF = (types.INITIALIZE, types.SHUTDOWN)
 
 
 class Refusal(JsonRpcException):
@@ -48,13 +49,18 @@ class ContentModified(Refusal):
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol, answering also what it would leave unanswered."""
+    """pygls' protocol, answering also what it would leave unanswered.
+
+    Attributes:
+        called_off: ids of requests that were cancelled before their turn came.
+    """
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
         for method in _KEPT_BY_US:
             self.fm.builtin_features.pop(method, None)
         self._initialized = False
+        self.called_off: set[int | str] = set()
 
     @property
     def is_shut_down(self) -> bool:
@@ -119,11 +125,14 @@ class Protocol(LanguageServerProtocol):
             self._refuse(None, _INVALID_REQUEST, "not an object")
             return
         request_id = message.get("id") if "method" in message else None
-        if not self._is_due(message, request_id):
+        if isinstance(request_id, (bool, float, list, dict)):
+            self._refuse(None, _INVALID_REQUEST, "an id is a number or a string")
+            return
+        if not self._is_due(message, request_id) or self._is_called_off(message, request_id):
             return
         try:
             structured = self._structure(message)
-        except JsonRpcException:
+        except Exception:  # cattrs and the conversions of numbers raise many things
             logger.error("invalid parameters of %s", message.get("method", "a response"))
             if request_id is not None:
                 self._refuse(request_id, JsonRpcInvalidParams.CODE, f"invalid parameters of {message['method']}")
@@ -138,7 +147,7 @@ class Protocol(LanguageServerProtocol):
     def _structure(self, message: dict[str, Any]) -> Any:
         try:
             return self.structure_message(message)
-        except JsonRpcException:
+        except Exception:
             # Some clients mean "to the end" by numbers beyond the protocol's; an edit must not be lost for that.
             corrected = _with_possible_positions(message)
             if message.get("method") == types.INITIALIZE and isinstance(message.get("params"), dict):
@@ -175,6 +184,19 @@ class Protocol(LanguageServerProtocol):
             self._refuse(request_id, _NOT_INITIALIZED if early else _INVALID_REQUEST, f"{method} is not due now")
         return False
 
+    def _is_called_off(self, message: dict[str, Any], request_id: int | str | None) -> bool:
+        """Whether ``message`` is a request that was cancelled while it waited; then it is answered."""
+        if message.get("method") == types.CANCEL_REQUEST:
+            params = message.get("params")
+            number = params.get("id") if isinstance(params, dict) else None
+            if isinstance(number, (int, str)):
+                self.called_off.discard(number)
+            return False
+        if request_id is None or request_id not in self.called_off or message["method"] in _NEVER_CALLED_OFF:
+            return False
+        self._refuse(request_id, types.LSPErrorCodes.RequestCancelled.value, "cancelled")
+        return True
+
     def _refuse(self, request_id: int | str | None, code: int, message: str) -> None:
         error = {"code": code, "message": message}
         self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": error})
@@ -201,7 +223,7 @@ def _with_possible_positions(value: Any) -> Any:
         return value
     return {
         key: int(min(max(each, 0), _LARGEST_NUMBER))
-        if key in ("line", "character") and isinstance(each, (int, float))
+        if key in ("line", "character") and isinstance(each, (int, float)) and each == each  # which NaN is not
         else _with_possible_positions(each)
         for key, each in value.items()
     }

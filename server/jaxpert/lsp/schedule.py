@@ -19,6 +19,8 @@ QUIET = 0.15
 """Seconds without a change after which the idle work starts; more for somebody who types slowly."""
 LONG_QUIET = 2.0
 """Seconds without a change after which everything collectable is collected."""
+GATHERING = 0.03
+"""Seconds without another event after which the consequence of many comes."""
 _QUICK = 0.015  # an analysis this short is never worth a delay
 _WEIGHT = 0.3  # of the newest measurement in the moving averages
 _SLOWEST_TYPING = 1.0  # a longer pause says nothing about the typist's speed
@@ -80,6 +82,43 @@ class Loop(Protocol):
         """Call back after ``delay`` seconds, after everything that is due before."""
 
 
+class Gathering:
+    """Many events that have one consequence, which comes when no more of them come, but never much later.
+
+    Args:
+        loop: an event loop.
+        then: the consequence.
+        clock: seconds of a monotonic clock.
+    """
+
+    def __init__(self, loop: Loop, then: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._loop = loop
+        self._then = then
+        self._clock = clock
+        self._timer: Timer | None = None
+        self._began = 0.0
+
+    def add(self) -> None:
+        """One more event."""
+        now = self._clock()
+        if self._timer is None:
+            self._began = now
+        else:
+            self._timer.cancel()
+        delay = max(0.0, min(GATHERING, self._began + MAXIMUM_WAIT - now))
+        self._timer = self._loop.call_later(delay, self._fire)
+
+    def stop(self) -> None:
+        """Nothing comes of the events so far."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _fire(self) -> None:
+        self._timer = None
+        self._then()
+
+
 class Scheduler:
     """Runs analyses of documents, and idle work once nobody has typed for a while.
 
@@ -104,6 +143,8 @@ class Scheduler:
         self._clock = clock
         self._paces: dict[str, Pace] = {}
         self._pending: dict[str, Timer] = {}
+        self._soon: dict[str, None] = {}
+        self._soon_timer: Timer | None = None
         self._idle: Timer | None = None
         self._long_idle: Timer | None = None
         self._last_activity = 0.0
@@ -123,14 +164,20 @@ class Scheduler:
         self.touch()
 
     def soon(self, key: str) -> None:
-        """Analyse ``key`` after what is already due, because something that it depends on changed."""
+        """Analyse ``key`` after what is already due, because something that it depends on changed.
+
+        Of many documents one comes at a time: what the client asks for meanwhile goes first.
+        """
         if key not in self._pending:
-            self._plan(key, 0.0)
+            self._soon[key] = None
+            if self._soon_timer is None:
+                self._soon_timer = self._loop.call_later(0, self._run_soon)
         self.touch()
 
     def forget(self, key: str) -> None:
         """The document ``key`` is gone: nothing planned for it happens."""
         self._paces.pop(key, None)
+        self._soon.pop(key, None)
         if timer := self._pending.pop(key, None):
             timer.cancel()
 
@@ -138,11 +185,12 @@ class Scheduler:
         """Nothing that is planned happens."""
         for key in list(self._pending):
             self.forget(key)
+        self._soon.clear()
         self._steps = None
-        for timer in (self._idle, self._long_idle):
+        for timer in (self._idle, self._long_idle, self._soon_timer):
             if timer is not None:
                 timer.cancel()
-        self._idle = self._long_idle = None
+        self._idle = self._long_idle = self._soon_timer = None
 
     @property
     def quiet(self) -> float:
@@ -166,12 +214,24 @@ class Scheduler:
             self.touch()
 
     def _plan(self, key: str, delay: float) -> None:
+        self._soon.pop(key, None)
         if timer := self._pending.get(key):
             timer.cancel()
         self._pending[key] = self._loop.call_later(delay, lambda: self._run(key))
 
+    def _run_soon(self) -> None:
+        self._soon_timer = None
+        if key := next(iter(self._soon), None):
+            del self._soon[key]
+            self._analyse_now(key)
+        if self._soon:
+            self._soon_timer = self._loop.call_later(0, self._run_soon)
+
     def _run(self, key: str) -> None:
         del self._pending[key]
+        self._analyse_now(key)
+
+    def _analyse_now(self, key: str) -> None:
         began = self._clock()
         self._analyse(key)
         if key in self._paces:
@@ -181,7 +241,7 @@ class Scheduler:
     def _when_quiet(self) -> None:
         # One timer serves all changes: it looks at the last one when it fires instead of being set anew by each.
         missing = self._last_activity + self.quiet - self._clock()
-        if missing > 0 or self._pending:
+        if missing > 0 or self._pending or self._soon:
             self._idle = self._loop.call_later(max(missing, 0.01), self._when_quiet)
             return
         self._steps = self._idle_work()

@@ -26,7 +26,7 @@ from jaxpert.lsp.folders import Folders
 from jaxpert.lsp.indexing import Indexing
 from jaxpert.lsp.notes import Notes
 from jaxpert.lsp.reports import diagnostics_of, too_large_diagnostic
-from jaxpert.lsp.schedule import Loop, Scheduler, settle_heap
+from jaxpert.lsp.schedule import Gathering, Loop, Scheduler, settle_heap
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis
@@ -67,6 +67,7 @@ class Session:
         self.client = client
         self.folders = folders
         self.scheduler = Scheduler(loop, self._analyse_and_tell, self._idle_work)
+        self._file_news = Gathering(loop, self._outdated)
         self._snapshots: dict[str, tuple[int, Snapshot]] = {}
         self._analyses: dict[str, tuple[int, Analysis]] = {}
         self._reports: dict[str, dict[str, Report]] = {}
@@ -159,9 +160,15 @@ class Session:
         self._outdated()
 
     def files_changed(self, paths: Iterable[Path]) -> None:
-        """Files on disk were written, created or removed."""
+        """Files on disk were written, created or removed.
+
+        From here on the old answers count no longer; what is shown follows when nothing more comes: where a branch is
+        checked out, each file may be told of on its own.
+        """
         self.workspace.files_changed(paths)
-        self._outdated()
+        self._age += 1
+        self.scheduler.touch()
+        self._file_news.add()
 
     def _outdated(self) -> None:
         self._age += 1
@@ -363,6 +370,7 @@ class Session:
 
     def end(self) -> None:
         """Nothing more happens."""
+        self._file_news.stop()
         self.scheduler.stop()
 
 

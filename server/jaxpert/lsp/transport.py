@@ -11,45 +11,17 @@ import logging
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jaxpert.lsp.framing import Framing
+from jaxpert.lsp import outgoing as out
+from jaxpert.lsp.inbox import Inbox
 from jaxpert.lsp.without_tls import asyncio
 
 if TYPE_CHECKING:
     from jaxpert.lsp.language_server import JaxpertServer
 
 _CHUNK = 1 << 16
-
-DEAF_FOR = 3.0
-"""Seconds in which a client that has closed our input reads nothing of our output before we take it for gone."""
-
-
-class DescriptorWriter:
-    """Writes whole messages to a file descriptor. It waits for a client that does not read.
-
-    Attributes:
-        waiting_since: when the write that goes on right now began; None when none does.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.waiting_since: float | None = None
-
-    def write(self, data: bytes) -> None:
-        """Write all of ``data``; what a client that is gone does not read is dropped."""
-        view = memoryview(data)
-        with contextlib.suppress(BrokenPipeError, OSError):
-            while view:
-                self.waiting_since = time.monotonic()
-                view = view[os.write(self._descriptor, view) :]
-        self.waiting_since = None
-
-    def close(self) -> None:
-        """Nothing to do: the descriptor lives as long as the process."""
-
 
 def claim_standard_streams() -> tuple[int, int]:
     """Take standard input and output for the protocol: descriptors to read from and to write to.
@@ -71,28 +43,29 @@ def claim_standard_streams() -> tuple[int, int]:
 
 
 def run_on_descriptors(server: JaxpertServer, incoming: int, outgoing: int) -> int:
-    """Serve until the client says exit or closes ``incoming``; returns the exit code.
+    """Serve until the client says exit or closes either descriptor; returns the exit code.
 
-    A client that closes ``incoming`` and reads no more, but keeps ``outgoing`` open, holds up the event loop in the
+    A client that closes ``incoming`` and reads no more, but keeps ``outgoing`` open, may hold up the event loop in the
     middle of a message: then the process ends on the spot.
     """
-    writer = DescriptorWriter(outgoing)
+    writer = out.DescriptorWriter(outgoing)
     server.protocol.set_writer(writer)
     is_over = threading.Event()
 
-    def read(loop: asyncio.AbstractEventLoop, take: Take, end: End) -> None:
-        _read_in_thread(incoming, loop, take, end, lambda: _leave_when_stuck(writer, is_over))
+    def read(loop: asyncio.AbstractEventLoop, inbox: Inbox, end: End) -> None:
+        writer.when_broken = lambda: _tell(loop, end)
+        _read_in_thread(incoming, loop, inbox, end, lambda: _leave_when_stuck(writer, is_over))
 
     try:
         return asyncio.run(_serve(server, read))
     finally:
         is_over.set()
+        writer.flush(out.DEAF_FOR)
 
 
-def _leave_when_stuck(writer: DescriptorWriter, is_over: threading.Event) -> None:
-    while not is_over.wait(DEAF_FOR / 10):
-        since = writer.waiting_since
-        if since is not None and time.monotonic() - since > DEAF_FOR:
+def _leave_when_stuck(writer: out.DescriptorWriter, is_over: threading.Event) -> None:
+    while not is_over.wait(out.DEAF_FOR / 10):
+        if writer.is_holding_up(out.DEAF_FOR):
             os._exit(1)
 
 
@@ -105,11 +78,10 @@ def run_on_port(server: JaxpertServer, host: str, port: int) -> int:
     return asyncio.run(_serve_tcp(server, host, port))
 
 
-Take = Callable[[bytes], None]
 End = Callable[[], None]
 
 
-async def _serve(server: JaxpertServer, begin: Callable[[asyncio.AbstractEventLoop, Take, End], None]) -> int:
+async def _serve(server: JaxpertServer, begin: Callable[[asyncio.AbstractEventLoop, Inbox, End], None]) -> int:
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[int] = loop.create_future()
 
@@ -117,23 +89,28 @@ async def _serve(server: JaxpertServer, begin: Callable[[asyncio.AbstractEventLo
         if not finished.done():
             finished.set_result(code)
 
-    framing = Framing()
+    def receive(body: bytes) -> None:
+        if not finished.done():
+            server.protocol.receive(body)
 
-    def take(data: bytes) -> None:
-        for body in framing.feed(data):
-            if not finished.done():
-                server.protocol.receive(body)
-
+    inbox = Inbox(receive)
+    server.protocol.called_off = inbox.called_off
     server.start(loop, finish)
-    begin(loop, take, server.lost)
+    begin(loop, inbox, server.lost)
     try:
         return await finished
     finally:
         server.end()
 
 
+def _tell(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
+    """Let the loop do ``what``; nothing when it is closed and the session over."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(what)
+
+
 def _read_in_thread(
-    descriptor: int, loop: asyncio.AbstractEventLoop, take: Take, end: End, afterwards: Callable[[], None]
+    descriptor: int, loop: asyncio.AbstractEventLoop, inbox: Inbox, end: End, afterwards: Callable[[], None]
 ) -> None:
     """Hand what arrives at ``descriptor`` to the loop, and when nothing comes any more, do something in the thread.
 
@@ -142,14 +119,12 @@ def _read_in_thread(
     """
 
     def read() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the session is over
-            try:
-                while data := os.read(descriptor, _CHUNK):
-                    loop.call_soon_threadsafe(take, data)
-            except OSError:
-                pass
-            loop.call_soon_threadsafe(end)
-            afterwards()
+        with contextlib.suppress(OSError):
+            while data := os.read(descriptor, _CHUNK):
+                inbox.put(data)
+                _tell(loop, inbox.hand_out)
+        _tell(loop, end)
+        afterwards()
 
     threading.Thread(target=read, name="jaxpert-input", daemon=True).start()
 
@@ -170,14 +145,15 @@ async def _serve_tcp(server: JaxpertServer, host: str, port: int) -> int:
     listener.close()
     server.protocol.set_writer(writer)
 
-    async def read(take: Take, end: End) -> None:
+    async def read(inbox: Inbox, end: End) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(_CHUNK):
-                take(data)
+                inbox.put(data)
+                inbox.hand_out()
         end()
 
     reading: list[asyncio.Task[None]] = []
-    code = await _serve(server, lambda loop, take, end: reading.append(loop.create_task(read(take, end))))
+    code = await _serve(server, lambda loop, inbox, end: reading.append(loop.create_task(read(inbox, end))))
     reading[0].cancel()
     with contextlib.suppress(ConnectionError):
         await writer.drain()

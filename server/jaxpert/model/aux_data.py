@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from jaxpert.model.dataclass_fields import Field, dataclass_decorator, fields_of, is_array_annotation
+from jaxpert.model.flatten_functions import is_child_with_key
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.structures import Leaf, Structure
-from jaxpert.model.values import ClassValue, Sequence, string
-from jaxpert.syntax.scopes import Block, Scope, Site
+from jaxpert.model.values import CallResult, ClassValue, Sequence, Symbol, string
+from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -28,7 +29,7 @@ def auxiliary_parts(function: FlattenFunction) -> Iterator[tuple[ast.expr, Site]
             continue
         if result.model is not function.function.model or not isinstance(site.node, (ast.Tuple, ast.List)):
             continue
-        if len(site.node.elts) == 2:
+        if len(site.node.elts) == 2 and not (function.with_keys and is_child_with_key(result.items[1])):
             yield from _parts(site.node.elts[1], site, result.items[1].site, 0)
 
 
@@ -158,3 +159,24 @@ def static_fields(model: FileModel, registration: Registration) -> Iterator[tupl
         for field in fields.values():
             if field.is_static and field.model is model:
                 yield field, field.annotation
+
+
+_MARKS = ("pytree_node", "static=True", "static = True")
+_LIBRARY_CLASSES = {"flax.struct.dataclass", "flax.struct.PyTreeNode", "equinox.Module"}
+
+
+def static_fields_of_libraries(model: FileModel, tree: TreeIndex) -> Iterator[Field]:
+    """The static fields of the classes in a tree that ``flax.struct`` and ``equinox.Module`` register."""
+    if not any(map(model.source.contains, _MARKS)):
+        return
+    for scope in tree.classes.values():
+        cls = model.evaluator.class_of(scope)
+        if cls is None or cls.site is None or model.is_dead(cls.site.block):
+            continue
+        makers = [*cls.node.decorator_list, *cls.node.bases]
+        values = (model.evaluate(maker, cls.site.scope, cls.site.block) for maker in makers)
+        if any(isinstance(one, (Symbol, CallResult)) and one.path in _LIBRARY_CLASSES for one in values):
+            for field in (fields_of(model, cls) or {}).values():
+                own = field.model is model and field.cls.scope is scope
+                if own and field.is_static and field.option("converter") is None:
+                    yield field

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall
+from jaxpert.model.handed_functions import handed_functions
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import leading_to, reaches, wrapped_calls
@@ -29,11 +30,13 @@ def given_to(model: FileModel, checkpoint: Checkpoint, trait: str) -> Iterator[A
 
 
 def _transformed(model: FileModel) -> Iterator[tuple[ApiCall, Value]]:
-    """What is given to transformations."""
+    """What is given to transformations, and to helpers that differentiate it."""
     for call in model.calls:
         fun = call.role("fun") if call.api.kind is ApiKind.TRANSFORM and not call.is_partial else None
         if fun is not None:
             yield from ((call, option) for option in fun.value.options())
+    for handed in handed_functions(model):
+        yield from ((handed.taken, option) for option in handed.argument.value.options())
 
 
 def _is(model: FileModel, checkpoint: Checkpoint, value: Value) -> bool:

@@ -105,6 +105,16 @@ def _is_some_enum(evaluator: Evaluator, cls: ClassValue, depth: int = 0) -> bool
 
 def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> Value:
     """``instance.name``: what its methods assign to it, what its call gives it, or what its class has."""
+    value = _instance_attribute(evaluator, instance, name)
+    if value is UNKNOWN or isinstance(value, Def):
+        return value
+    for file in (instance.cls.model, instance.model, evaluator.model):
+        if file is not None and file.source.contains("setattr("):  # it may set any attribute
+            return choice([value, UNKNOWN])
+    return value
+
+
+def _instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> Value:
     model = instance.cls.model or evaluator.model
     assigned = model.self_attributes(instance.cls.scope).get(name)
     if assigned:
@@ -127,7 +137,24 @@ def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> V
     if isinstance(value, Def):
         return _knowing_self(value, instance)
     may_be_given = instance.call.args or any(keyword.arg is None for keyword in instance.call.keywords)
-    return choice([value, UNKNOWN]) if is_field and may_be_given else value
+    if is_field and may_be_given and not _is_left_to_default(evaluator, instance, name):
+        return choice([value, UNKNOWN])
+    return value
+
+
+def _is_left_to_default(evaluator: Evaluator, instance: Instance, name: str) -> bool:
+    """Whether the call gives too few arguments to reach the field, and nothing in sight sets it afterwards."""
+    cls, call = instance.cls, instance.call
+    if call is None or any(isinstance(base, ClassValue) for base in _bases(evaluator, cls)):
+        return False
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        return False
+    if any(method in cls.scope.bindings for method in ("__new__", "__post_init__", "__getattr__", "__getattribute__")):
+        return False
+    own = [field for field, found in cls.scope.bindings.items() if isinstance(found[0].node, ast.AnnAssign)]
+    models = (cls.model, instance.model, evaluator.model)
+    sets = any(file is not None and file.source.contains_any((f".{name} =", "__setattr__")) for file in models)
+    return name in own and own.index(name) >= len(call.args) and not sets
 
 
 def _is_overridden(model: FileModel, cls: ClassValue, name: str) -> bool:

@@ -16,7 +16,10 @@ _ARRAYS = {
     "jax.Array", "jax.numpy.ndarray", "numpy.ndarray", "jaxtyping.Array", "jax.typing.ArrayLike", "chex.Array",
     "jax.numpy.array", "jax._src.basearray.Array",
 }  # fmt: skip
-_EMPTY_BASES = {"typing.Generic", "abc.ABC", "builtins.object", "typing.Protocol"}
+_EMPTY_BASES = {
+    "typing.Generic", "abc.ABC", "builtins.object", "typing.Protocol", "typing.NamedTuple", "flax.struct.PyTreeNode",
+    "equinox.Module",
+}  # fmt: skip
 _DEEPEST = 8
 
 
@@ -63,7 +66,10 @@ class Field:
                 if isinstance(key, Literal) and key.value == "static":
                     return isinstance(value, Literal) and value.value is True
         node = self.option("pytree_node")
-        return isinstance(node, Literal) and node.value is False
+        if isinstance(node, Literal) and node.value is False:
+            return True
+        static = self.option("static") if self.options is not None and self.options.path == "equinox.field" else None
+        return isinstance(static, Literal) and static.value is True
 
 
 def is_array_annotation(model: FileModel, annotation: ast.expr, cls: ClassValue) -> bool:

@@ -20,12 +20,14 @@ from jaxpert.model.callables import bodies, worth_evaluating
 from jaxpert.model.calls import callees_in
 from jaxpert.model.effect_kinds import Effect, EffectKind, Ref, RefOrigin, Step
 from jaxpert.model.frames import identity, remembered, telling
+from jaxpert.model.node_children import children_of
 from jaxpert.model.touched import is_touched
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.values import (
     ClassValue,
     Def,
     Frame,
+    Instance,
     Sequence,
     Table,
     Value,
@@ -254,7 +256,22 @@ def refs_returned_by(model: FileModel, target: Def, frame: Frame) -> Iterator[tu
                 if isinstance(option, Ref) or ref_creation(model, option) is not None:
                     yield part, option
                     break
+                if isinstance(option, Instance) and isinstance(part, ast.Call):
+                    yield from _refs_in_fields(model, option, part, site, frame)
                 yield from _refs_collected(model, function.inner, part, option, frame)
+
+
+def _refs_in_fields(
+    model: FileModel, made: Instance, call: ast.Call, site: Site, frame: Frame
+) -> Iterator[tuple[ast.expr, Value]]:
+    """The Refs among the fields of a named tuple that is made where it is returned."""
+    if made.call is not call or not any(child.is_in_named_tuple for child in children_of(model, made)):
+        return
+    for given in (*call.args, *(keyword.value for keyword in call.keywords)):
+        for option in model.evaluate(given, site.scope, site.block, frame).options():
+            if isinstance(option, Ref) or ref_creation(model, option) is not None:
+                yield given, option
+                break
 
 
 def _refs_collected(

@@ -179,7 +179,7 @@ class Evaluator:
             value = self.binding(binding, frame)
             if isinstance(value, Symbol):
                 value = self._at(value, site)
-            elif isinstance(value, (Sequence, Table)) and binding.value is not None:
+            elif isinstance(value, (Sequence, Table)) and (binding.value is not None or frame):
                 value = self._after_changes(value, node.id, owner, frame)
             values.append(value)
         return choice(values)

@@ -337,6 +337,10 @@ class FileModel:
             self.memory[key] = value, self.evaluator.entered_since(start)
         return value
 
+    def every(self, find: Callable[[FileModel], Iterable[T]]) -> list[T]:
+        """All that ``find`` finds in this file, remembered while the file is as it is now: fixes ask once each."""
+        return list(find(self)) if self.has_focus else self.remembered(find, lambda: list(find(self)))
+
     def lasting(self, key: object, make: Callable[[], T]) -> T:
         """What ``make`` has made, until more changes than single statements of functions.
 

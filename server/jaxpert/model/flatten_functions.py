@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.call_results import result_of
 from jaxpert.model.registrations import Registration, registrations
-from jaxpert.model.values import ClassValue, Def, Instance, Literal, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Literal, Sequence, Value
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -79,3 +79,14 @@ def _candidates(model: FileModel, registration: Registration) -> Iterator[tuple[
 def is_plain_none(value: Value) -> bool:
     """Whether a value is None."""
     return isinstance(value, Literal) and value.value is None
+
+
+_KEYS = {f"jax.tree_util.{name}" for name in ("GetAttrKey", "DictKey", "SequenceKey", "FlattenedIndexKey")}
+
+
+def is_child_with_key(value: Value) -> bool:
+    """Whether a value is one ``(key, child)``, as functions with keys give many of."""
+    if not isinstance(value, Sequence) or not value.exact or len(value.items) != 2:
+        return False
+    key = value.items[0]
+    return isinstance(key, CallResult) and key.path in _KEYS

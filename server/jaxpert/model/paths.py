@@ -37,6 +37,15 @@ def ends_of(
     return ends
 
 
+def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A body that is only a docstring, ``...`` or ``pass``: an abstract or unfinished function."""
+    return all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in node.body
+    )
+
+
 def _suite(body: Iterable[ast.stmt], owner: ast.stmt, truth: Truth, ends: Ends) -> ast.stmt | None:
     """Record returns in ``ends``; give the last statement through which control leaves at the end, or None."""
     last: ast.stmt | None = owner

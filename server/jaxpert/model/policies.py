@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
-from jaxpert.model.paths import ends_of
+from jaxpert.model.paths import ends_of, is_stub
 from jaxpert.model.values import (
     PRIMITIVE_PARAMETERS,
     CallResult,
@@ -343,17 +343,7 @@ def falls_after(policy: CustomPolicy) -> ast.stmt | None:
     never_returns = model.evaluator.never_returns(function.inner, function.body_block)
     ends = ends_of(node.body, node, condition, never_returns)
     if ends.falls is not None:
-        if _is_stub(node):
+        if is_stub(node):
             return None
         return node.body[-1]
     return next((returned for returned in ends.returns if returned.value is None), None)
-
-
-def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """A body that is only a docstring, ``...`` or ``pass``: an abstract or unfinished function."""
-    return all(
-        isinstance(statement, ast.Pass)
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-        for statement in node.body
-    )
-

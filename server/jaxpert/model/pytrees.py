@@ -16,7 +16,7 @@ from jaxpert.model.registrations import Standing, standing
 from jaxpert.model.structures import Dict, Leaf, List, Node, NoneNode, Structure, Tuple, Unknown
 from jaxpert.model.touched import is_touched
 from jaxpert.model.tracing import gives_array
-from jaxpert.model.values import CallResult, ClassValue, Instance, Literal, Partial, Symbol, Table, Typed, Value
+from jaxpert.model.values import CallResult, ClassValue, Frame, Instance, Literal, Partial, Symbol, Table, Typed, Value
 from jaxpert.syntax.scopes import Block, Scope, Site, reaching
 
 if TYPE_CHECKING:
@@ -45,15 +45,17 @@ _NODES = {
 }  # fmt: skip
 
 
-def structure_of(model: FileModel, expr: ast.expr, scope: Scope, block: Block) -> Structure:
-    """The structure of ``expr``, which stands in ``scope`` and ``block``."""
-    return _of(model, Site(expr, scope, block), 0)
+def structure_of(
+    model: FileModel, expr: ast.expr, scope: Scope, block: Block, frame: Frame | None = None
+) -> Structure:
+    """The structure of ``expr``, which stands in ``scope`` and ``block``; ``frame`` holds parameters that are known."""
+    return _of(model, Site(expr, scope, block), 0, frame)
 
 
-def _of(model: FileModel, site: Site, depth: int) -> Structure:
+def _of(model: FileModel, site: Site, depth: int, frame: Frame | None = None) -> Structure:
     if depth > _DEEPEST or not isinstance(site.node, ast.expr):
         return Unknown()
-    found = _of_value(model, model.evaluate(site.node, site.scope, site.block), depth + 1)
+    found = _of_value(model, model.evaluate(site.node, site.scope, site.block, frame), depth + 1)
     if isinstance(found, Unknown) and _is_array(model, site, depth + 1):
         return Leaf("array", site=site, model=model)
     if isinstance(site.node, ast.Name) and is_touched(model, site.node, site.scope):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model import classes
+from jaxpert.model.dataclass_fields import dataclass_decorator
 from jaxpert.model.fuel import FUEL
+from jaxpert.model.library_objects import LIBRARY_OBJECTS
+from jaxpert.model.node_children import Child, children_of
 from jaxpert.model.paths import ends_of
 from jaxpert.model.registrations import Standing, standing
 from jaxpert.model.tracing import gives_array
@@ -48,6 +51,7 @@ _DTYPES = {
 }  # fmt: skip
 _PYTHON_TYPES = {"float", "int", "bool", "complex", "str"}
 _PLAIN_ENUMS = {"enum.Enum", "enum.StrEnum", "enum.Flag", "builtins.str", "builtins.object"}
+_UNHASHABLE = {"a set", "a deque", "a Counter", "a SimpleNamespace"}
 _FUNCTIONS = {
     ApiKind.CHECKPOINT, ApiKind.TRANSFORM, ApiKind.POLICY, ApiKind.POLICY_FACTORY, ApiKind.CHECKPOINT_NAME,
     ApiKind.FUNCTION,
@@ -71,12 +75,14 @@ class Refused:
         words: what it is: "a string", "a function" …
         type: its class as JAX's message shows it: "<class 'str'>".
         is_string: JAX's message differs for those.
+        cure: what to do, where making the argument static does not help: it cannot be hashed, or holds arrays.
     """
 
     value: Value
     words: str
     type: str
     is_string: bool = False
+    cure: str = ""
 
 
 def refused_in(model: FileModel, value: Value, depth: int = 0) -> Iterator[Refused]:
@@ -93,6 +99,10 @@ def refused_in(model: FileModel, value: Value, depth: int = 0) -> Iterator[Refus
         elif isinstance(option, Table):
             for _, item in option.entries:
                 yield from refused_in(model, item, depth + 1)
+        elif isinstance(option, Instance) and (inner := children_of(model, option)):
+            for child in inner:
+                for part in refused_in(model, child.value, depth + 1):
+                    yield replace(part, cure=part.cure or _cure_of_field(option, child))
         else:
             found = _refused(option.model or model, option)
             if found is not None:
@@ -128,12 +138,36 @@ def _refused(model: FileModel, value: Value) -> Refused | None:
         else:
             is_array = any(keyword.arg == "dtype" for keyword in value.call.keywords)  # JAX takes what has a dtype
             found = _MADE.get(value.path) if isinstance(value.callee, Symbol) and not is_array else None
+            if isinstance(value.callee, Symbol) and (of_library := LIBRARY_OBJECTS.get(value.path)) is not None:
+                return Refused(value, of_library.words, of_library.type, cure=of_library.cure)
     elif isinstance(value, EnumMember):
         found = _member(model, value)
     elif isinstance(value, Instance) and value.call is not None and is_plain(model, value.cls):
         name = value.cls.node.name
-        found = f"an object of the class `{name}`", f"<class '{name}'>"
-    return Refused(value, *found) if found is not None else None
+        cure = "it has no hash and cannot be static: register the class as a pytree"
+        cure = cure if _is_unhashable(model, value.cls) else ""
+        return Refused(value, f"an object of the class `{name}`", f"<class '{name}'>", cure=cure)
+    if found is None:
+        return None
+    return Refused(value, *found, cure="it has no hash and cannot be static" if found[0] in _UNHASHABLE else "")
+
+
+def _cure_of_field(holder: Instance, child: Child) -> str:
+    field = f"`{holder.cls.node.name}.{child.name}`"
+    if child.is_in_named_tuple:
+        return f"a named tuple has no static fields: keep {field} outside, in a closure"
+    return f"make {field} a static field"
+
+
+def _is_unhashable(model: FileModel, cls: ClassValue) -> bool:
+    """Whether a class without bases compares its objects by value and gives them no hash."""
+    if cls.node.bases or "__hash__" in cls.scope.bindings:
+        return False
+    decorator = dataclass_decorator(model, cls)
+    options = {one.arg: one.value for one in decorator.keywords} if isinstance(decorator, ast.Call) else {}
+    if {"frozen", "eq", "unsafe_hash", None} & options.keys():
+        return False
+    return decorator is not None or "__eq__" in cls.scope.bindings
 
 
 def is_plain(model: FileModel, cls: ClassValue) -> bool:

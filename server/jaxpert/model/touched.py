@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jaxpert.model.values import Symbol
+from jaxpert.model.values import Def, Symbol
 from jaxpert.syntax.changes import changes
-from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
+from jaxpert.syntax.scopes import Block, Function, Scope, TreeIndex, scope_of
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -17,6 +17,8 @@ _CHANGING = {
     "append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse", "remove", "pop", "popitem", "clear",
     "discard",
 }  # fmt: skip
+
+_MOST_CALLS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,31 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_harmless(model: FileModel, func: ast.expr, scope: Scope, block: Block) -> bool:
+def _leaves_arguments(model: FileModel, function: Function, depth: int) -> bool:
+    """Whether a function of the user's certainly stores nothing in what it is given."""
+    inside = list(ast.walk(function.node))
+    for node in inside:
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, (ast.AugAssign, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)):
+            return False
+    calls = {id(node) for node in inside if isinstance(node, ast.Call)}
+    for site in function.block.tree.calls:
+        if id(site.node) not in calls:
+            continue
+        func = site.node.func
+        given = [one for part in (*site.node.args, *site.node.keywords) for one in ast.walk(part)]
+        if isinstance(func, ast.Attribute) and (func.attr in _CHANGING or func.attr.startswith("__")):
+            return False
+        takes = any(isinstance(one, ast.Name) for one in given)
+        if takes and not _is_harmless(model, func, site.scope, site.block, depth):
+            return False
+    return True
+
+
+def _is_harmless(model: FileModel, func: ast.expr, scope: Scope, block: Block, depth: int = 0) -> bool:
     """Whether a call of ``func`` leaves its arguments as they are: what Python and JAX bring along does."""
     value = model.evaluate(func, scope, block)
+    if isinstance(value, Def):
+        return depth < _MOST_CALLS and _leaves_arguments(value.model or model, value.function, depth + 1)
     return isinstance(value, Symbol) and value.path.partition(".")[0] in ("builtins", "jax", "numpy", "pprint")

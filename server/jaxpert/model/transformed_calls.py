@@ -114,7 +114,7 @@ def transformed_calls(model: FileModel, everywhere: bool = False) -> Iterator[Tr
 
 def _found(model: FileModel, tree: TreeIndex) -> Iterator[TransformedCall]:
     for site, callee in callees_in(model, tree).calls:
-        made = _made_by_call(model, callee) if isinstance(callee, CallResult) else _made_by_decorator(model, callee)
+        made = made_by_call(model, callee) if isinstance(callee, CallResult) else made_by_decorator(model, callee)
         if made is None:
             continue
         made_by, owner, self_given = made
@@ -142,7 +142,7 @@ def applications(model: FileModel) -> Iterator[Checkpoint]:
         if _makes_function(call.api) and fun is not None and not call.is_partial and not call.opened:
             yield Checkpoint(call.api, call, call.node, call.site, fun.value, False)
     for function, decorator, value in model.callees.decorated:
-        options = _decorating(model, value)
+        options = decorating(model, value)
         api = model.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
         if api is None or not _makes_function(api):
             continue
@@ -190,7 +190,7 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
 _Made = tuple[Checkpoint, "FileModel", bool]
 
 
-def _made_by_call(model: FileModel, callee: CallResult) -> _Made | None:
+def made_by_call(model: FileModel, callee: CallResult) -> _Made | None:
     """``jax.jit(f)``, ``jax.jit(static_argnums=0)(f)`` and ``functools.partial(jax.jit, …)(f)``."""
     if callee.site is None:
         return None
@@ -217,7 +217,7 @@ def _factory(model: FileModel, value: Value) -> ApiCall | None:
     return options if options is not None and options.role("fun") is None and not options.opened else None
 
 
-def _made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
+def made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
     """A function with a transformation as its outermost decorator."""
     target: Value = callee
     if isinstance(callee, Instance):
@@ -229,7 +229,7 @@ def _made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
         value = owner.evaluate(decorator, function.scope, function.block)
         if isinstance(value, Symbol) and value.path in ("builtins.staticmethod", "builtins.classmethod"):
             continue
-        options = _decorating(owner, value)
+        options = decorating(owner, value)
         api = owner.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
         site = Site(decorator, function.scope, function.block)
         whole = replace(target, bound=False)  # the transformation gets ``self`` like any other argument
@@ -237,12 +237,12 @@ def _made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
     return None
 
 
-def _decorating(model: FileModel, value: Value) -> ApiCall | None:
+def decorating(model: FileModel, value: Value) -> ApiCall | None:
+    """The options that a decorator gives to a transformation, by ``functools.partial`` or a call without function."""
     if isinstance(value, CallResult):
         return _factory(model, value)
     if isinstance(value, Partial) and value.site is not None and isinstance(value.site.node, ast.Call):
-        site = call_site(value.site, value.site.node)
-        options = bind(value.model or model, site, value.target, is_partial=True)
+        options = bind(value.model or model, call_site(value.site, value.site.node), value.target, is_partial=True)
         return options if options is not None and not options.opened else None
     return None
 

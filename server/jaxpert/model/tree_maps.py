@@ -10,16 +10,19 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
+from jaxpert.model.caller_arrays import enclosing_function
+from jaxpert.model.caller_frames import frames_of_callers, runs_whenever
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.structures import Dict, Leaf, List, Mismatch, MismatchKind, NoneNode, Structure, Tuple, mismatches
-from jaxpert.model.values import Def, Literal, Partial, Symbol, Value
+from jaxpert.model.values import Def, Frame, Literal, Partial, Symbol, Value
 from jaxpert.syntax.children import children, walk
+from jaxpert.syntax.scopes import BindingKind, reaching
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -40,6 +43,7 @@ class TreeMap:
         trees: the first tree, and the others.
         leading: how many arguments the function gets before the leaves.
         none_is_leaf: whether ``is_leaf`` makes None a leaf; None where it may do anything.
+        caller: a call of the function around, whose arguments ``frame`` holds; None where no call is looked at.
     """
 
     call: ApiCall
@@ -47,6 +51,8 @@ class TreeMap:
     trees: tuple[Argument, ...]
     leading: int
     none_is_leaf: bool | None
+    caller: ast.Call | None = None
+    frame: Frame = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,21 +93,47 @@ def tree_maps(model: FileModel) -> Iterator[TreeMap]:
         )
 
 
+def with_callers(tree_map: TreeMap) -> Iterator[TreeMap]:
+    """The call as it stands, and as it is in each visible call of the function that always comes to it."""
+    yield tree_map
+    site, model = tree_map.call.site, tree_map.trees[0].model
+    if len(tree_map.trees) < 2 or not any(map(_is_of_parameter, tree_map.trees)):
+        return
+    function = enclosing_function(model, site.scope)
+    if function is None or function.inner is not site.scope or not runs_whenever(function, site.node, site.block):
+        return
+    for frame, caller in frames_of_callers(model, function):
+        yield replace(tree_map, caller=caller, frame=frame)
+
+
+def _is_of_parameter(tree: Argument) -> bool:
+    """Whether an argument is a parameter of the function around, or an attribute or item of one."""
+    node = tree.node
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    scope = tree.site.scope
+    found = scope.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    if not found or found[0].kind is not BindingKind.PARAMETER:
+        return False
+    seen = reaching(found, node, scope, tree.site.block, scope)
+    return len(seen) == 1 and seen[0].kind is BindingKind.PARAMETER
+
+
 def differences(tree_map: TreeMap) -> Iterator[Difference]:
     """Every place where a later tree differs from the first for certain."""
     if len(tree_map.trees) < 2 or tree_map.none_is_leaf is None:
         return
-    first = structure_at(tree_map.trees[0])
+    first = structure_at(tree_map.trees[0], tree_map.frame)
     if tree_map.none_is_leaf:
         first = _none_as_leaf(first)
     for index, tree in enumerate(tree_map.trees[1:], 1):
-        for mismatch in mismatches(first, structure_at(tree)):
+        for mismatch in mismatches(first, structure_at(tree, tree_map.frame)):
             yield Difference(tree_map, index, mismatch)
 
 
-def structure_at(tree: Argument) -> Structure:
-    """The structure of an argument."""
-    return structure_of(tree.model, tree.node, tree.site.scope, tree.site.block)
+def structure_at(tree: Argument, frame: Frame | None = None) -> Structure:
+    """The structure of an argument, with what is known of the parameters around."""
+    return structure_of(tree.model, tree.node, tree.site.scope, tree.site.block, frame)
 
 
 def _none_as_leaf(structure: Structure) -> Structure:

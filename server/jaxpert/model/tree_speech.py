@@ -51,6 +51,9 @@ def written_at(model: FileModel, difference: Difference, pointed_at: Range) -> t
         if area is None or owner is None or (owner is model and _encloses(pointed_at, area)):
             continue
         found.append(Related(area, f"{side.words} here", "" if owner is model else owner.path))
+    caller = model.range_of(difference.map.caller) if difference.map.caller is not None else None
+    if caller is not None:
+        found.append(Related(caller, "the function is called here"))
     return tuple(found)
 
 

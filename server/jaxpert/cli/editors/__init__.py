@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -35,15 +37,21 @@ class Editor:
 
 EDITORS = (
     Editor("vscode", "VS Code", "terminal", "vscode.sh", ("code", "vs-code", "codium", "cursor")),
-    Editor("neovim", "Neovim 0.8 and newer", "init.lua", "neovim.lua", ("nvim",)),
-    Editor("emacs", "Emacs 28 and newer, eglot", "init.el", "emacs.el", ("eglot",)),
-    Editor("jupyterlab", "JupyterLab 4, jupyterlab-lsp", "jupyter_server_config.py", "jupyterlab.py.txt", ("jupyter",)),
-    Editor("helix", "Helix 23.10 and newer", "languages.toml", "helix.toml", ("hx",)),
-    Editor("vim", "Vim 8 and newer, ALE", "vimrc", "vim.vim", ("ale",)),
+    Editor("neovim", "Neovim 0.8 and newer", "~/.config/nvim/init.lua", "neovim.lua", ("nvim",)),
+    Editor("emacs", "Emacs 28 and newer, eglot", "~/.emacs.d/init.el", "emacs.el", ("eglot",)),
+    Editor(
+        "jupyterlab",
+        "JupyterLab 4, jupyterlab-lsp",
+        "~/.jupyter/jupyter_server_config.py",
+        "jupyterlab.py.txt",
+        ("jupyter",),
+    ),
+    Editor("helix", "Helix 23.10 and newer", "~/.config/helix/languages.toml", "helix.toml", ("hx",)),
+    Editor("vim", "Vim 8 and newer, ALE", "~/.vimrc", "vim.vim", ("ale",)),
     Editor("sublime", "Sublime Text 4, LSP", "LSP.sublime-settings", "sublime.json", ("sublime-text", "subl")),
-    Editor("zed", "Zed", "settings.json", "zed.json"),
+    Editor("zed", "Zed", "~/.config/zed/settings.json", "zed.json"),
     Editor("kate", "Kate", "User Server Settings", "kate.json"),
-    Editor("kakoune", "Kakoune, kakoune-lsp 18 and newer", "kakrc", "kakoune.kak", ("kak",)),
+    Editor("kakoune", "Kakoune, kakoune-lsp 18 and newer", "~/.config/kak/kakrc", "kakoune.kak", ("kak",)),
 )
 
 
@@ -57,7 +65,15 @@ def server_command() -> tuple[str, ...]:
     """The words that start the server of this installation from elsewhere: ``jaxpert lsp`` if that finds it."""
     if {"archive-v0", "environments-v2"} & set(Path(sys.prefix).parts):  # uvx made this environment, and may drop it
         return ("uvx", "jaxpert", "lsp")
-    return ("jaxpert", "lsp") if shutil.which("jaxpert") else (sys.executable, "-m", "jaxpert", "lsp")
+    if shutil.which("jaxpert"):
+        return ("jaxpert", "lsp")
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    folders = os.pathsep.join(sysconfig.get_path("scripts", scheme) for scheme in schemes)
+    if installed := shutil.which("jaxpert", path=folders):
+        return (installed, "lsp")
+    # Without the option, a `jaxpert.py` in the user's project would be run.
+    safely = ("-P",) if sys.version_info >= (3, 11) else ()
+    return (sys.executable, *safely, "-m", "jaxpert", "lsp")
 
 
 def snippet(editor: Editor, command: Sequence[str]) -> str:
@@ -83,5 +99,6 @@ def _note(command: Sequence[str]) -> str:
     if found := shutil.which(command[0]):
         if not Path(command[0]).is_absolute():
             return f"If `{command[0]}` is not found there, write the whole path: {found}"
-        return "This is the Python that jaxpert is installed in: `jaxpert` itself is not on the PATH."
+        itself = "is not on the PATH, so this is " + ("where it is" if command[1] == "lsp" else "its Python")
+        return f"`jaxpert` {itself}."
     return f"`{command[0]}` has to be on the PATH that the editor sees."

@@ -1,4 +1,5 @@
-;; jaxpert ${version} in Emacs 29 and newer, and 28 with eglot from GNU ELPA. Put this into init.el.
+;; jaxpert ${version} in Emacs 29 and newer, and 28 after M-x package-install RET eglot RET.
+;; Put this into ~/.emacs.d/init.el, or where your init.el is.
 ;; ${note}
 ;; Eglot has one server for a buffer: here jaxpert takes the place of another Python server.
 (with-eval-after-load 'eglot

@@ -1,5 +1,5 @@
-# jaxpert ${version} in Kakoune with kakoune-lsp 18 and newer. Put this into kakrc, behind the line that loads
-# kakoune-lsp (eval %sh{kak-lsp}).
+# jaxpert ${version} in Kakoune with kakoune-lsp 18 and newer. Put this into ~/.config/kak/kakrc, behind the line that
+# loads kakoune-lsp (eval %sh{kak-lsp}).
 # ${note}
 hook -group jaxpert global BufSetOption filetype=python %{
     set-option -add buffer lsp_servers %{

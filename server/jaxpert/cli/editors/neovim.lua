@@ -1,4 +1,4 @@
--- jaxpert ${version} in Neovim 0.8 and newer. Put this into init.lua.
+-- jaxpert ${version} in Neovim 0.8 and newer. Put this into ~/.config/nvim/init.lua.
 -- ${note}
 local jaxpert = {
   name = "jaxpert",

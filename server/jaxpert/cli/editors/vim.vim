@@ -1,4 +1,4 @@
-" jaxpert ${version} in Vim 8 and newer with ALE. Put this into vimrc.
+" jaxpert ${version} in Vim 8 and newer with ALE. Put this into ~/.vimrc.
 " ${note}
 " The linters that you use besides belong into the list.
 let g:ale_linters = extend(get(g:, 'ale_linters', {}), {'python': ['jaxpert']})

@@ -127,7 +127,7 @@ def _target(call: ApiCall) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Assign the result to what was wrapped, or make a new list of what a loop wraps."""
-    for call in _discarded(model):
+    for call in model.every(_discarded):
         where = model.range_of(call.site.statement)
         if model.range_of(call.node) != finding.range or where is None:
             continue

@@ -104,7 +104,7 @@ def _is_called(model: FileModel, node: ast.Call) -> bool:
 
 def fix(model: FileModel, finding: Finding) -> Fix | tuple[Fix, ...] | None:
     """Wrap the function, and call the wrapper's result with the arguments unless that is called already."""
-    for call, fun in _faults(model):
+    for call, fun in model.every(_faults):
         where = model.range_of(call.node)
         if model.range_of(fun.node) != finding.range or where is None or not isinstance(fun.node, ast.Call):
             continue

@@ -83,7 +83,7 @@ def _advice(wrapper: str, node: ast.Call) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Put the options into a ``functools.partial``; without options drop the parentheses."""
-    for call in _calls(model):
+    for call in model.every(_calls):
         where = model.range_of(call.node)
         if where != finding.range or where is None:
             continue

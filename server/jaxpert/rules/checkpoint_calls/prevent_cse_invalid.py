@@ -231,7 +231,7 @@ def _meant(value: Value) -> str | None:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write the bool that the value stands for."""
-    for fault in _faults(model):
+    for fault in model.every(_faults):
         if fault.finding.range != finding.range or isinstance(fault.value, Sequence):
             continue
         new, where = _meant(fault.value), model.range_of(fault.node)

@@ -119,7 +119,7 @@ def _numbers(indices: tuple[int, ...]) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Number the arguments that are named."""
-    for call, argument in _uses(model):
+    for call, argument in model.every(_uses):
         keyword = argument.keyword
         if keyword is None or argument.model is not model or model.range_of(keyword) != finding.range:
             continue

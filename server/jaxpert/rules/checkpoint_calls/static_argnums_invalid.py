@@ -303,7 +303,7 @@ def _defaults(model: FileModel, known: Parameters, given: Passed, index: int, ca
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write what the message says."""
-    for fault in _faults(model):
+    for fault in model.every(_faults):
         if fault.finding != finding or fault.new_text is None:
             continue
         if fault.old.start == fault.old.end:

@@ -149,7 +149,7 @@ def _related(model: FileModel, place: _Place) -> Iterator[Related]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Pass it, and the arguments before it, by position."""
-    for place in _places(model):
+    for place in model.every(_places):
         if place.range != finding.range or place.call.transformed or place.call.is_partial:
             continue
         edits = _by_position(model, place)

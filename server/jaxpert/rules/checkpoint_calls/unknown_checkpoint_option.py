@@ -167,7 +167,7 @@ def _raising(model: FileModel, effect: str, when: str, exception: str, text: str
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Rename a slip; take ``concrete`` out."""
-    for call, argument in _options(model):
+    for call, argument in model.every(_options):
         keyword = argument.keyword
         if keyword is None or argument.model is not model or model.range_of(keyword) != finding.range:
             continue

@@ -84,7 +84,7 @@ def _target(tag: DiscardedTag) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Assign the result to the variable that was tagged, where the rest of the function reads that."""
-    for tag in discarded_tags(model):
+    for tag in model.every(discarded_tags):
         name, statement = _target(tag), tag.site.statement
         if model.range_of(tag.site.node) != finding.range or not isinstance(statement, ast.Expr):
             continue

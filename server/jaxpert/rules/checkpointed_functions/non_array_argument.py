@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from jaxpert.fixing.checkpoint_options import made_static
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.fuel import FUEL
+from jaxpert.model.modules import holds_functions
 from jaxpert.model.refused_types import Refused, is_plain, refused_in
 from jaxpert.model.registrations import has_heirs
 from jaxpert.model.speech import raises
@@ -122,7 +123,7 @@ def _places(model: FileModel) -> Iterator[_Place]:
                     value = model.evaluate(passing.node, passing.site.scope, passing.site.block)
                 refused = next(refused_in(model, value), None)
                 where = model.range_of(passing.node)
-                if refused is not None and where is not None:
+                if refused is not None and where is not None and not holds_functions(refused.value):
                     yield _Place(checkpoint, known, name, call, passing, refused, where)
 
 
@@ -174,6 +175,8 @@ def _cure(place: _Place) -> str:
     name = place.name
     partial = " with `functools.partial`" if place.checkpoint.api.library == "jax" else ""
     bind = f"bind `{name}`{partial} before wrapping"
+    if place.refused.cure:
+        return f"{place.refused.cure}, or {bind}"
     if name not in place.known.names or "static_argnums" not in place.checkpoint.api.roles:
         return bind
     index = place.known.names.index(name)
@@ -207,7 +210,7 @@ def _wrapped_here(model: FileModel, checkpoint: Checkpoint, known: Parameters) -
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make the parameter, or ``self``, static where the function is wrapped."""
-    for place in _places(model):
+    for place in model.every(_places):
         if place.range != finding.range:
             continue
         calls = [passed(place.known, call) for call in wrapped_calls(model, place.checkpoint)]
@@ -215,13 +218,15 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             one.arguments.get(place.name) is not None and one.arguments[place.name].keyword is None and not one.opened
             for one in calls
         )
-        if place.name not in place.known.names or not by_position or place.call.is_partial:
+        if place.name not in place.known.names or not by_position or place.call.is_partial or place.refused.cure:
             return None
+        if not _is_whole(model, place):
+            return None  # the rest of a container is mostly arrays, which have no hash
         made = made_static(model, place.checkpoint, place.known.names.index(place.name))
         if made is None:
             return None
         return Fix(f"Make `{place.name}` static with `static_argnums={made[0]}`", Safety.SAFE, made[1])
-    for checkpoint, owner, where in _methods(model):
+    for checkpoint, owner, where in model.every(_methods):
         made = made_static(model, checkpoint, 0) if where == finding.range else None
         if made is not None:
             return Fix(f"Make `self` of `{owner}` static with `static_argnums={made[0]}`", Safety.UNSAFE, made[1])

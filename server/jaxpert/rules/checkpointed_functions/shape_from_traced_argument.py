@@ -132,7 +132,7 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make the parameter static where the function is wrapped."""
-    for place in _places(model):
+    for place in model.every(_places):
         name, index = place.asked.static_candidate
         if place.range != finding.range or index is None or not place.asked.arguments[name].always_by_position:
             continue

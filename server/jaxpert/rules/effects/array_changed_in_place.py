@@ -208,7 +208,7 @@ def _replacement(change: _Change, jnp: str = "jnp") -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """``x[i] = v`` becomes ``x = x.at[i].set(v)``, or ``x = jnp.where(i, v, x)`` where ``i`` is a mask."""
-    for change in _changes(model):
+    for change in model.every(_changes):
         where = model.range_of(change.statement) if change.model is model else None
         if change.range != finding.range or where is None or where.start.line != where.end.line:
             continue

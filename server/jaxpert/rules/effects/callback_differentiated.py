@@ -89,7 +89,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Stop the gradient at the argument."""
-    for each, effect in differentiated_effects(model):
+    for each, effect in model.every(differentiated_effects):
         if effect.model is not model or model.range_of(effect.node) != finding.range:
             continue
         carrier = carries_derivative(model, (each, effect), operands_of(effect))

@@ -111,7 +111,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Return what is in the Ref."""
-    for _, target, part in returned_refs(model):
+    for _, target, part in model.every(returned_refs):
         if (target.model or model) is model and model.range_of(part) == finding.range:
             text = model.text_of(part)
             edits = verbs.replace_expression(model.source.lines, finding.range, f"{text}[...]")

@@ -243,7 +243,7 @@ def _made(model: FileModel, effect: Effect) -> tuple[Related, ...]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Say where the Ref is made that its writes are not repeated."""
-    for write in _writes(model):
+    for write in model.every(_writes):
         where = model.range_of(write.marked) if write.marked is not None else None
         if write.range != finding.range or where is None:
             continue

@@ -19,6 +19,7 @@ from jaxpert.rules.policies import (
     policy_not_callable,
     policy_parameter_missing,
     policy_returns_non_bool,
+    policy_saves_everything,
     policy_signature,
     policy_unhashable,
     primitive_never_matches,
@@ -51,4 +52,5 @@ RULES: tuple[Rule, ...] = (
     sentinel_called.RULE,
     sentinel_truth_value.RULE,
     unknown_policy.RULE,
+    policy_saves_everything.RULE,
 )

@@ -91,7 +91,7 @@ def _raises(model: FileModel, call: ApiCall) -> bool:
 
 def fix(model: FileModel, finding: Finding) -> tuple[Fix, ...] | None:
     """Say what it does, or save the other tagged values only."""
-    for call in _calls(model):
+    for call in model.every(_calls):
         whole = model.range_of(call.node)
         if model.range_of(call.node.func) != finding.range or whole is None:
             continue

@@ -162,7 +162,7 @@ def _from_host(model: FileModel, offload: _Offload, where_is: Argument) -> Findi
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write the one destination that works, or swap the two."""
     lines = model.source.lines
-    for offload in _offloads(model):
+    for offload in model.every(_offloads):
         source, destination = offload.source, offload.destination
         if source is not None and model.range_of(source.node) == finding.range and _is_from_host(source):
             edits: tuple[Edit, ...] | None = None

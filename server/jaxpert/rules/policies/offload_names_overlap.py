@@ -128,7 +128,7 @@ def _related(model: FileModel, overlap: _Overlap, keep: str, to: str) -> Iterato
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Take the name out of those that are saved: it is asked to be offloaded."""
-    for call, offloaded, saved in _calls(model):
+    for call, offloaded, saved in model.every(_calls):
         if _are_made_of_one(offloaded, saved):
             continue  # without it, another name would take its place
         for overlap in _overlaps(offloaded, saved):

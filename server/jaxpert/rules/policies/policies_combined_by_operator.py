@@ -96,7 +96,7 @@ def _advice(found: Combination) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Put the operands into ``save_from_both_policies``, which is what ``or`` and ``|`` are meant for."""
-    for found in combinations(model):
+    for found in model.every(combinations):
         where = model.range_of(found.node)
         if where is None or where != finding.range or found.operator in ("not", "~", "-", "^"):
             continue

@@ -138,7 +138,7 @@ def _correct(model: FileModel, call: ApiCall) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Name the arguments, add those that are missing, nest policies, or spread a list."""
-    for call in _calls(model):
+    for call in model.every(_calls):
         found = _wrong(model, call)
         if found is None or model.range_of(found[0]) != finding.range or call.opened:
             continue

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import falls_after
+from jaxpert.model.policies import CustomPolicy, falls_after
 from jaxpert.model.speech import bad_policy_result, policy_places
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
@@ -81,11 +81,18 @@ def _header(model: FileModel, statement: ast.stmt) -> Range | None:
     return model.source.range_between(statement, test if test is not None else statement)
 
 
-def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Append ``return False``, or complete a bare ``return``."""
+def _falling(model: FileModel) -> Iterator[tuple[CustomPolicy, ast.stmt, Range | None]]:
+    """The policies of this file that fall through, after which statement, and the header of that."""
     for policy in model.custom_policies:
         last = falls_after(policy)
-        if last is None or policy.model is not model or _header(model, last) != finding.range:
+        if last is not None and policy.model is model:
+            yield policy, last, _header(model, last)
+
+
+def fix(model: FileModel, finding: Finding) -> Fix | None:
+    """Append ``return False``, or complete a bare ``return``."""
+    for policy, last, header in model.every(_falling):
+        if header != finding.range:
             continue
         where = model.range_of(last)
         definition = model.range_of(policy.value.function.node)

@@ -114,7 +114,7 @@ def _advice(model: FileModel, test: TruthTest) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Compare an answer that is one of the two sentinels with ``Saveable``, where the file has that name."""
-    for test in truth_tests(model):
+    for test in model.every(truth_tests):
         if model.range_of(test.node) != finding.range or test.how in (*_OPERATORS, "=="):
             continue
         value = model.evaluate(test.node, test.site.scope, test.site.block)

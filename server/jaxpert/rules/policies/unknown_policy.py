@@ -206,7 +206,7 @@ def _meant(model: FileModel, name: str) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write the name that is meant."""
-    for found in _unknown(model):
+    for found in model.every(_unknown):
         near = _meant(model, found.name)
         if model.range_of(found.node) != finding.range or not near:
             continue

@@ -6,6 +6,7 @@ from jaxpert.rules.pytrees import (
     dataclass_fields,
     flatten_order,
     flatten_result,
+    missing_tree_function,
     none_against_value,
     none_test_without_is_leaf,
     registered_twice,
@@ -35,4 +36,5 @@ RULES: tuple[Rule, ...] = (
     array_in_aux_data.RULE,
     unsortable_keys.RULE,
     dataclass_fields.RULE,
+    missing_tree_function.RULE,
 )

@@ -3,7 +3,8 @@
 ## What it finds
 
 Flatten functions whose auxiliary data is or holds an array, and dataclasses registered with an array among their
-static fields: `meta_fields`, `metadata=dict(static=True)`, `pytree_node=False`. An attribute is known to be an array
+static fields: `meta_fields`, `metadata=dict(static=True)`, `pytree_node=False` of `flax.struct`, `static=True` of
+`equinox.field`. An attribute is known to be an array
 by its annotation, by what `__init__` assigns, or by how an object is made in the file.
 
 ## Why it matters
@@ -42,7 +43,12 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from jaxpert.model.aux_data import array_attribute, auxiliary_parts, static_fields
+from jaxpert.model.aux_data import (
+    array_attribute,
+    auxiliary_parts,
+    static_fields,
+    static_fields_of_libraries,
+)
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.flatten_functions import flatten_functions
 from jaxpert.model.registrations import registrations
@@ -107,6 +113,15 @@ def _in_dataclasses(model: FileModel) -> Iterator[_Case]:
                 yield _Case(
                     where, f"the field `{field.name}` is an array, and static fields are compared with `==`, which "
                     "raises for arrays: make it a data field", related,
+                )  # fmt: skip
+
+    for tree in model.trees:
+        for field in static_fields_of_libraries(model, tree):
+            where = model.range_of(field.annotation)
+            if where is not None and field.is_array:
+                yield _Case(
+                    where, f"the field `{field.name}` is an array, and static fields are compared with `==`, which "
+                    "raises for arrays: leave out what makes it static",
                 )  # fmt: skip
 
 

@@ -3,7 +3,8 @@
 ## What it finds
 
 `jax.tree_util.register_dataclass` whose `data_fields` and `meta_fields` leave out a field of the dataclass, name one
-that it does not have, or name one twice; only one of the two; and the decorator below `@dataclass` instead of above.
+that it does not have, or name one twice; only one of the two; neither, for a dataclass with a field that `__init__`
+does not take; and the decorator below `@dataclass` instead of above.
 
 ## Why it matters
 
@@ -121,7 +122,21 @@ def _wrong_lists(model: FileModel, registration: Registration, cls: ClassValue, 
             message = "this runs before `@dataclass` does, and needs the fields: put it above `@dataclass`"
             text = "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. …"
             return _Case(registration, where, message, "TypeError", text)
-    return None
+    return _not_in_init(model, registration, cls, where)
+
+
+def _not_in_init(model: FileModel, registration: Registration, cls: ClassValue, where: Range) -> _Case | None:
+    """Fields with ``init=False``, which JAX takes for children as well when it reads the fields off the class."""
+    fields = fields_of(model, cls) if dataclass_decorator(model, cls) is not None else None
+    call = registration.call
+    names = sorted(name for name, one in (fields or {}).items() if not one.in_init)
+    if not names or (call is not None and "drop_fields" in call.arguments):
+        return None
+    message = (
+        f"`__init__` of `{cls.node.name}` does not take {_listed(names)}, and JAX takes every field for one that it "
+        "can pass: name the others in `data_fields` and `meta_fields`"
+    )
+    return _Case(registration, where, message, "ValueError", f"{_MUST} Unexpected fields: {_set(names)}.")
 
 
 def _wrong_fields(model: FileModel, registration: Registration, cls: ClassValue, where: Range) -> _Case | None:
@@ -210,7 +225,7 @@ def _listed(names: list[str]) -> str:
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Name the fields that are left out: arrays among the children, everything else among the static ones."""
     lines = model.source.lines
-    for case in _cases(model):
+    for case in model.every(_cases):
         call = case.registration.call
         if case.where != finding.range or not case.missing or call is None:
             continue

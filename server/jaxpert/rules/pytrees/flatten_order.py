@@ -126,7 +126,7 @@ def _uses(model: FileModel) -> Iterator[tuple[ApiCall, ast.expr, str]]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Swap the names."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         names = unpacked_names(case.call)
         if case.where != finding.range or names is None:
             continue

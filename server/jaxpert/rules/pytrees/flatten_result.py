@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.flatten_functions import FlattenFunction, flatten_functions, is_plain_none
+from jaxpert.model.flatten_functions import FlattenFunction, flatten_functions, is_child_with_key, is_plain_none
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.values import Literal, Sequence, Table, Typed, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
@@ -120,7 +120,10 @@ def _judged(model: FileModel, function: FlattenFunction, result: Value) -> _Case
             message = f"`{name}` returns {_things(count)}, not {wants}: write `return children, None`"
         return _Case(function, where, result, message, "ValueError", text, fix if not function.with_keys else "")
     if function.with_keys:
-        return None
+        if not is_child_with_key(result.items[0]):
+            return None
+        message = f"`{name}` gives one `(key, child)` where all of them belong: write `[(key, child), …], aux_data`"
+        return _Case(function, where, result, message, "TypeError", "cannot unpack non-iterable … object")
     if result.kind == "list":
         message = f"`{name}` returns a list, not a tuple of children and auxiliary data: write a tuple"
         return _Case(function, where, result, message, "ValueError", text, "tuple")
@@ -169,7 +172,7 @@ def _place(model: FileModel, function: FlattenFunction, result: Value) -> Range 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Add the auxiliary data, make a tuple of a list, or put the children first."""
     lines = model.source.lines
-    for case in _cases(model):
+    for case in model.every(_cases):
         node = case.result.site.node if case.result.site is not None else None
         if case.where != finding.range or not isinstance(node, (ast.Tuple, ast.List)):
             continue

@@ -62,6 +62,7 @@ from jaxpert.model.tree_maps import (
     structure_at,
     tree_maps,
     use_of,
+    with_callers,
 )
 from jaxpert.model.tree_speech import at, key_path_error, mapped_name, place_in_tree, written_at
 from jaxpert.model.values import Def, Symbol
@@ -97,9 +98,14 @@ class _Case:
 def check(model: FileModel) -> Iterator[Finding]:
     """Calls in which None meets a value."""
     for tree_map in tree_maps(model):
-        case = _case(model, tree_map)
+        case = _first_case(model, tree_map)
         if case is not None:
             yield _finding(model, case)
+
+
+def _first_case(model: FileModel, tree_map: TreeMap) -> _Case | None:
+    """The first fault of a call, as it stands or with the arguments of a caller."""
+    return next((case for one in with_callers(tree_map) if (case := _case(model, one)) is not None), None)
 
 
 def _case(model: FileModel, tree_map: TreeMap) -> _Case | None:
@@ -130,7 +136,7 @@ def _case(model: FileModel, tree_map: TreeMap) -> _Case | None:
 
 def _handed_on(model: FileModel, tree_map: TreeMap) -> _Case | None:
     """``is_leaf`` hands None of the first tree to a function that computes with it."""
-    for path, none in places_of_none(structure_at(tree_map.trees[0])):
+    for path, none in places_of_none(structure_at(tree_map.trees[0], tree_map.frame)):
         shown = _fails(tree_map, 0)
         where = place_in_tree(model, tree_map.trees[0], none)
         if shown is not None and where is not None:
@@ -150,7 +156,12 @@ def _finding(model: FileModel, case: _Case) -> Finding:
     if difference is not None and not difference.reaches_function:
         mismatch, index = difference.mismatch, difference.index
         first, later = _shown(model, case, 0), _shown(model, case, index)
-        if isinstance(mismatch.left, NoneNode):
+        if isinstance(mismatch.left, NoneNode) and not mismatch.path and not isinstance(mismatch.right, Leaf):
+            message = (
+                f"{first} is None where {later} is {mismatch.right.words}: `{name}` raises, as None is an empty "
+                "container; start from a tree with the same containers, or leave the call out while there is none"
+            )
+        elif isinstance(mismatch.left, NoneNode):
             message = (
                 f"{first} has None{at(case.path)} where {later} has {mismatch.right.words}: `{name}` raises, as None "
                 "is an empty container; make it a leaf with `is_leaf=lambda x: x is None` and let the function test it"
@@ -203,11 +214,12 @@ def _parameter(tree_map: TreeMap, position: int) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make None a leaf where that is missing, and let a lambda test for it where it does not."""
-    for tree_map in tree_maps(model):
-        case = _case(model, tree_map)
+    for tree_map in model.every(tree_maps):
+        case = _first_case(model, tree_map)
         if case is None or case.where != finding.range or not case.given:
             continue
-        return _fix(model, case)
+        is_none_at_root = case.difference is not None and not case.difference.reaches_function and not case.path
+        return None if is_none_at_root else _fix(model, case)
     return None
 
 

@@ -126,7 +126,7 @@ def _gives_none(result: ast.expr, name: str) -> bool:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make None a leaf."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         call = model.range_of(case.map.call.node)
         if case.where != finding.range or call is None:
             continue

@@ -134,7 +134,7 @@ def _suite(block: Block) -> int:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Take away a second statement that does nothing else."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         statement = getattr(case.second.site, "statement", None)
         if case.where != finding.range or case.second.by_decorator or not isinstance(statement, ast.Expr):
             continue

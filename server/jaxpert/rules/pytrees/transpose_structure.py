@@ -179,7 +179,7 @@ def _fits(outer: Structure, tree: Structure) -> bool:
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Swap the treedefs, leave the inner one to JAX, or take the structure of a tree."""
     lines = model.source.lines
-    for case in _cases(model):
+    for case in model.every(_cases):
         if case.where != finding.range:
             continue
         if case.fix == "wrap":

@@ -154,7 +154,7 @@ def _listed(names: list[str]) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Put the function before the tree."""
-    for tree_map in tree_maps(model):
+    for tree_map in model.every(tree_maps):
         if tree_map.fun is None or model.range_of(tree_map.fun.node) != finding.range or not _is_function(tree_map):
             continue
         call, tree = tree_map.call.node, tree_map.trees[0]

@@ -45,7 +45,7 @@ from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.structures import Dict, Leaf, List, MismatchKind, Structure, Tuple
-from jaxpert.model.tree_maps import Difference, Use, differences, tree_maps, use_of
+from jaxpert.model.tree_maps import Difference, TreeMap, Use, differences, tree_maps, use_of, with_callers
 from jaxpert.model.tree_speech import at, key_path_error, mapped_name, place_in_tree, written_at
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 from jaxpert.text.lines import Range, slice_lines
@@ -75,17 +75,23 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _faults(model: FileModel) -> Iterator[tuple[Difference, Range]]:
     for tree_map in tree_maps(model):
-        for difference in differences(tree_map):
-            if difference.is_about_none:
-                if difference.reaches_function:
-                    continue
-                break
-            if difference.reaches_function and _use(difference) is None:
+        found = next((fault for one in with_callers(tree_map) if (fault := _fault(model, one)) is not None), None)
+        if found is not None:
+            yield found
+
+
+def _fault(model: FileModel, tree_map: TreeMap) -> tuple[Difference, Range] | None:
+    """The first difference that matters, unless one about None comes before."""
+    for difference in differences(tree_map):
+        if difference.is_about_none:
+            if difference.reaches_function:
                 continue
-            where = place_in_tree(model, tree_map.trees[difference.index], difference.mismatch.right)
-            if where is not None:
-                yield difference, where
-            break
+            return None
+        if difference.reaches_function and _use(difference) is None:
+            continue
+        where = place_in_tree(model, tree_map.trees[difference.index], difference.mismatch.right)
+        return (difference, where) if where is not None else None
+    return None
 
 
 def _use(difference: Difference) -> Use | None:
@@ -133,7 +139,7 @@ def _cure(difference: Difference) -> str:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make a tuple of the list, or a list of the tuple."""
-    for difference, where in _faults(model):
+    for difference, where in model.every(_faults):
         left, right = difference.mismatch.left, difference.mismatch.right
         if where != finding.range or difference.mismatch.kind is not MismatchKind.TYPE:
             continue
@@ -142,7 +148,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         wanted = "list" if isinstance(left, List) else "tuple"
         if not _same_items(left, right):
             return None
-        return _retyped(model, difference, where, wanted)
+        return _retyped(model, difference, where, wanted) if difference.map.caller is None else None
     return None
 
 

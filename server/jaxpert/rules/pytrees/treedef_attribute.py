@@ -2,7 +2,8 @@
 
 ## What it finds
 
-Methods that `PyTreeDef` does not have: `registry()`, `Compose`, `BuildPyTreeDef` and the other names of its C++ class,
+Methods that `PyTreeDef` does not have: `leaves()`, `flatten()`, `keys()`, which belong to trees; `registry()`,
+`Compose`, `BuildPyTreeDef` and the other names of its C++ class,
 the two constructors by version, and `num_leaves()` called, which is a number. Also the module `jax.extend.tree_util`,
 which does not exist.
 
@@ -65,11 +66,18 @@ _CURES = {
     "Children": "write `children`",
     "NumLeaves": "write `num_leaves`, without parentheses",
     "is_leaf": "use `jax.tree_util.treedef_is_leaf`",
+    "leaves": "it knows the structure only; the leaves are what `jax.tree.leaves` gives",
+    "flatten": "use `jax.tree.flatten`, or `flatten_up_to` for a tree that goes on below",
+    "keys": "use `jax.tree_util.tree_flatten_with_path`, or `node_data`",
     "num_children": "write `len(treedef.children())`",
     _OLD: "it was removed in 0.6.2",
     _NEW: "it came in 0.8.0",
 }
 _RENAMED = {"Compose": "compose", "Unflatten": "unflatten", "FlattenUpTo": "flatten_up_to", "Children": "children"}
+_ORDINARY = {"leaves", "flatten", "keys"}
+"""Names that much else has."""
+
+_MAKERS = ("tree.structure", "tree_structure", "tree.flatten", "tree_flatten")
 _NUMBERS = {"num_leaves", "num_nodes"}
 _MODULE = "jax.extend.tree_util"
 
@@ -118,6 +126,8 @@ def _cases(model: FileModel) -> Iterator[_Case]:
     if contains("jax.extend") and contains("tree_util"):
         yield from _imports(model)
     wanted = {name for name in (*_CURES, *_NUMBERS) if contains(f".{name}")}
+    if not any(map(contains, _MAKERS)):
+        wanted -= _ORDINARY
     if not wanted:
         return
     for tree in model.trees:
@@ -128,6 +138,8 @@ def _cases(model: FileModel) -> Iterator[_Case]:
             for node, called in _attributes(statement):
                 if node.attr not in wanted or model.is_dead(block):
                     continue
+                if node.attr in _ORDINARY and isinstance(node.value, ast.Attribute):
+                    continue  # `jax.tree.leaves`
                 if node.attr in _NUMBERS:
                     missing = called
                 else:
@@ -180,7 +192,7 @@ def _imports(model: FileModel) -> Iterator[_Case]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write the name that there is."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         if case.where != finding.range:
             continue
         if case.called:

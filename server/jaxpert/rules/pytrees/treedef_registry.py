@@ -135,7 +135,7 @@ def _blamed(model: FileModel, pair: list[tuple[ast.expr, Treedef]], function: st
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Rebuild the treedef, where its expression may stand there twice."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         if case.where != finding.range:
             continue
         if any(isinstance(inner, ast.Call) for inner in ast.walk(case.node)):

@@ -205,7 +205,7 @@ def _count_text(expected: int, count: int) -> str:
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Swap the arguments, take the structure of a tree, or the leaves of a pair."""
     lines = model.source.lines
-    for case in _cases(model):
+    for case in model.every(_cases):
         if case.where != finding.range:
             continue
         if case.fix == "swap" and case.other is not None:

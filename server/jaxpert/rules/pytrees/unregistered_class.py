@@ -8,11 +8,15 @@ with `PyTreeDef.from_node_data_and_children`.
 
 ## Why it matters
 
-What JAX does not know is a leaf. The function gets the object itself instead of the arrays in it, and JAX says
-nothing:
+What JAX does not know is a leaf, and JAX says nothing about it:
 
     >>> jax.tree.leaves(State(w=1.0))
     [State(w=1.0)]
+
+A mapped function gets the object itself instead of the arrays in it. If it computes with what it gets, Python raises
+there, with a text that does not mention pytrees:
+
+    TypeError: unsupported operand type(s) for *: 'State' and 'int'
 
 A treedef cannot be built for it at all:
 
@@ -97,7 +101,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         yield Finding(
             NAME, case.where, f"nothing registers `{name}` as a pytree, so for `{mapped_name(case.call)}` the whole "
             f"object is one leaf: {cure}", Severity.WARNING,
-            silent(model, "what it does not know is a leaf, and whoever asks for leaves gets it whole"), related,
+            _consequence(model, case.call), related,
             exceptions=("TypeError", "AssertionError"),
         )  # fmt: skip
     for node, cls in _built_treedefs(model):
@@ -109,6 +113,17 @@ def check(model: FileModel) -> Iterator[Finding]:
                 raises(model, "at this call", "RuntimeError", f"Could not find type: <class '{cls.node.name}'>."),
                 exceptions=("RuntimeError",),
             )  # fmt: skip
+
+
+def _consequence(model: FileModel, call: ApiCall) -> str:
+    """What happens, which depends on the mapped function where there is one."""
+    is_called = call.api.name != "jax.tree.reduce" or "initializer" in call.arguments  # else it is given back as it is
+    if call.role("fun") is None or not is_called:
+        return silent(model, "what it does not know is a leaf, and whoever asks for leaves gets it whole")
+    return (
+        f"JAX {model.target.version} calls the function once, with the object itself: what can be done with it there "
+        "is done without a word, anything else raises in the function"
+    )
 
 
 def _built_treedefs(model: FileModel) -> Iterator[tuple[ast.expr, ClassValue]]:
@@ -158,7 +173,7 @@ def _is_made_for_objects(call: ApiCall) -> bool:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Register a dataclass whose fields JAX can read off."""
-    for case in _cases(model):
+    for case in model.every(_cases):
         if case.where != finding.range or model.target.version < _READS_FIELDS:
             continue
         decorator = dataclass_decorator(model, case.cls)

@@ -3,7 +3,7 @@
 ## What it finds
 
 Dictionaries with keys of types that Python cannot compare (`1` and `"a"`, None and a string, two members of an
-`Enum`), given to functions of `jax.tree` or to transformed functions.
+`Enum`, tuples that hold such a pair in the same place), given to functions of `jax.tree` or to transformed functions.
 
 ## Why it matters
 
@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
@@ -221,6 +222,9 @@ def _clash_with_later(model: FileModel, table: Table, node: ast.expr, site: Call
 
 def _unordered(keys: list[Value]) -> str | None:
     """Two of some keys that cannot be compared, in words."""
+    tuples = [key for key in keys if isinstance(key, Sequence) and key.kind == "tuple" and key.exact]
+    if tuples and len(tuples) == len(keys):
+        return next((clash for one, other in combinations(tuples, 2) if (clash := _unordered_tuples(one, other))), None)
     seen: dict[str, str] = {}
     for key in keys:
         kind, shown = _kind(key)
@@ -231,6 +235,23 @@ def _unordered(keys: list[Value]) -> str | None:
         seen.setdefault(kind, shown)
     shown_keys = list(seen.values())
     return f"{shown_keys[0]} and {shown_keys[1]}" if len(shown_keys) > 1 else None
+
+
+def _unordered_tuples(one: Sequence, other: Sequence) -> str | None:
+    """The first items in which two tuples differ, where these cannot be compared.
+
+    Whatever the other keys are, sorting has to compare such a pair or another like it.
+    """
+    for left, right in zip(one.items, other.items):
+        (kind, shown), (other_kind, other_shown) = _kind(left), _kind(right)
+        if not kind or not other_kind or "tuple" in (kind, other_kind):
+            return None
+        if kind != other_kind:
+            return f"{shown} and {other_shown} in the same place of two tuples"
+        if shown != other_shown:
+            clash = kind.startswith("unordered")
+            return f"{shown} and {other_shown} in the same place of two tuples" if clash else None
+    return None
 
 
 def _kind(key: Value) -> tuple[str, str]:

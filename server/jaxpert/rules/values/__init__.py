@@ -6,6 +6,7 @@ from jaxpert.rules.values import (
     aux_mismatch,
     compute_on_misused,
     gradient_of_integer,
+    gradient_of_none,
     int_too_large,
     masked_array,
     non_scalar_predicate,
@@ -29,4 +30,5 @@ RULES: tuple[Rule, ...] = (
     gradient_of_integer.RULE,
     aux_mismatch.RULE,
     array_of_non_numbers.RULE,
+    gradient_of_none.RULE,
 )

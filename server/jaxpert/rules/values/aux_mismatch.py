@@ -2,9 +2,10 @@
 
 ## What it finds
 
-With `has_aux=True`: a function that returns anything but a pair, such as three values, one value, or nothing. Without
-it: a function given to `jax.grad` or `jax.value_and_grad` that returns a tuple, a list or a dictionary. And a result
-taken apart into the wrong number of names: `loss, aux, grads = jax.value_and_grad(f, has_aux=True)(w)`.
+With `has_aux=True`: a function that returns anything but a pair, such as three values or one value. Without it: a
+function given to `jax.grad` or `jax.value_and_grad` that returns a tuple, a list or a dictionary. And a result taken
+apart into the wrong number of names: `loss, aux, grads = jax.value_and_grad(f, has_aux=True)(w)`. A function that
+returns nothing is reported by *gradient-of-none*.
 
 ## Why it matters
 
@@ -93,6 +94,8 @@ def _result(model: FileModel, made_by: Checkpoint) -> Iterator[Finding]:
     faults = [(value, _fault(target.model or model, target, value, has_aux)) for value in results(model, target)]
     if not faults or any(fault is None for _, fault in faults):
         return
+    if all(isinstance(value, Literal) and value.value is None for value, _ in faults):
+        return  # *gradient-of-none* speaks of it
     value, fault = faults[0]
     assert fault is not None
     where = _place(model, made_by, value)
@@ -222,7 +225,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Put the value and its companion into parentheses."""
     if finding.datum("unpack") != "nested":
         return None
-    for call in transformed_calls(model):
+    for call in model.every(transformed_calls):
         statement = call.site.statement
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if isinstance(target, ast.Tuple) and model.range_of(target) == finding.range and len(target.elts) == 3:

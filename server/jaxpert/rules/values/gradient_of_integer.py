@@ -130,7 +130,7 @@ def _finding(model: FileModel, call: TransformedCall, argument: Argument, found:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Write a float, or make an array of floats."""
-    for call in transformed_calls(model):
+    for call in model.every(transformed_calls):
         for passed in looked_at(call) or ():
             node = passed.argument.node
             if model.range_of(node) == finding.range and passed.argument.model is model:

@@ -4,8 +4,8 @@
 
 An int beyond 32 bits (beyond 64 with `jax_enable_x64`) in arithmetic or a comparison with a JAX array, in `jnp.array`
 or `jnp.asarray`, in `jnp.where`, `jnp.maximum` and their like, in `.at[...].set(...)`, as an argument of a jitted
-function or the start of a loop; an int that the given dtype cannot hold; a seed beyond 64 bits; and such an int in
-`jnp.full`.
+function or the start of a loop, as a limit of `jax.random.randint`; an int that the given dtype cannot hold; a seed
+beyond 64 bits, or what `jax.random.fold_in` is given beyond 32; and such an int in `jnp.full`.
 
 ## Why it matters
 
@@ -70,6 +70,7 @@ _BITS = {
     "uint64": (0, 1 << 64),
 }  # fmt: skip
 _UPDATES = {"set", "add", "multiply", "mul", "min", "max", "subtract", "divide"}
+_RANDOM_LIMITS = {"randint": {2: "minval", 3: "maxval"}, "uniform": {3: "minval", 4: "maxval"}}
 _C_LONG = 1 << 63
 _BIT_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
@@ -115,6 +116,8 @@ def _finding(model: FileModel, node: ast.expr, value: int, fault: _Fault) -> Ite
         advice = f"write `jnp.uint32({shown})`" if 0 <= value < 1 << 32 else f"{x64}make both sides `uint64`"
     if fault.what.startswith("`"):
         advice = "choose a wider dtype"
+    if fault.what.startswith("`jax.random.fold_in`"):
+        advice = f"write `{shown} & 0xFFFFFFFF`"
     data = (
         ("float", repr(float(value)) if float(value) == value and fault.is_float and abs(value) < 1 << 200 else ""),
     )
@@ -179,6 +182,15 @@ def _fault(model: FileModel, use: LargeInteger) -> _Fault | None:
     if path in ("jax.random.PRNGKey", "jax.random.key") and not between and call.args[:1] == [use.node]:
         large = not -_C_LONG <= use.value < _C_LONG
         return _Fault("a seed has 64 bits", "Python int too large to convert to C long") if large else None
+    if path == "jax.random.fold_in" and not between and use.node in _given(call, 1, "data"):
+        held = _BITS["uint32"]
+        fits = held[0] <= use.value < held[1]
+        return None if fits else _Fault("`jax.random.fold_in` takes 32 bits", _bounds(model, use.value, "uint32"))
+    limits = _RANDOM_LIMITS.get(name) if module == "jax.random" else None
+    if limits is not None and not between and use.node in [
+        node for position, keyword in limits.items() for node in _given(call, position, keyword)
+    ]:
+        return jitted
     if isinstance(call.func, ast.Attribute) and call.func.attr in _UPDATES and not between:
         target = call.func.value.value if isinstance(call.func.value, ast.Subscript) else None
         if isinstance(target, ast.Attribute) and target.attr == "at":
@@ -186,6 +198,13 @@ def _fault(model: FileModel, use: LargeInteger) -> _Fault | None:
             return _Fault(direct.what, direct.text, found.kind == "float") if found and found.library == "jax" else None
         return None
     return _passed(model, use, call, direct, jitted)
+
+
+def _given(call: ast.Call, position: int, keyword: str) -> list[ast.expr]:
+    """The argument of a call at ``position`` or by name, if it is given."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    return [*call.args[position : position + 1], *(one.value for one in call.keywords if one.arg == keyword)]
 
 
 def _operator(model: FileModel, use: LargeInteger, parent: ast.BinOp | ast.Compare, jitted: _Fault) -> _Fault | None:

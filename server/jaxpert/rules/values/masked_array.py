@@ -41,12 +41,14 @@ from collections.abc import Iterator
 
 from jaxpert.fixing import verbs
 from jaxpert.model.aliases import mentioned
+from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.arrays import Arrays
+from jaxpert.model.calls import Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.transformed_calls import looked_at, operands, transformed_calls
-from jaxpert.model.values import Sequence, Symbol, Table
+from jaxpert.model.values import Sequence, Symbol, Table, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import BindingKind, Block, Scope
@@ -57,6 +59,7 @@ _TEXT = (
     "numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to convert the value to "
     "a standard numpy array."
 )
+_MOST_PARTS = 40
 _DROPPING = {"array", "float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint32"}
 _DIFFERENT = {
     "concatenate", "stack", "vstack", "hstack", "ones_like", "zeros_like", "full_like", "shape", "ndim", "size",
@@ -68,7 +71,7 @@ def check(model: FileModel) -> Iterator[Finding]:
     """Masked arrays where JAX wants arrays."""
     if not _speaks_of_masked_arrays(model):
         return
-    for node, dropped in _places(model):
+    for node, dropped, is_whole in _places(model):
         where = model.range_of(node)
         if where is None:
             continue
@@ -86,8 +89,8 @@ def check(model: FileModel) -> Iterator[Finding]:
             yield Finding(
                 NAME,
                 where,
-                f"`{shown}` is a masked array, which JAX does not take: it raises ValueError; write `.filled(…)` with "
-                "the value that stands for what is hidden",
+                f"`{shown}` {'is' if is_whole else 'holds'} a masked array, which JAX does not take: it raises "
+                "ValueError; write `.filled(…)` with the value that stands for what is hidden",
                 Severity.ERROR,
                 raises(model, "here", "ValueError", _TEXT),
                 exceptions=("ValueError",),
@@ -102,8 +105,11 @@ def _speaks_of_masked_arrays(model: FileModel) -> bool:
     return any(it.kind is BindingKind.IMPORT and str(it.detail[1]).endswith(".ma") for it in imported)
 
 
-def _places(model: FileModel) -> Iterator[tuple[ast.expr, str]]:
-    """Each masked array where JAX gets it; with the function that drops its mask, where it does not raise."""
+def _places(model: FileModel) -> Iterator[tuple[ast.expr, str, bool]]:
+    """Each masked array where JAX gets it, with the function that drops its mask, where it does not raise.
+
+    Last, whether it is the array itself and not a container with one.
+    """
     for tree in model.trees:
         for site in tree.calls:
             if model.is_dead(site.block):
@@ -118,7 +124,7 @@ def _places(model: FileModel) -> Iterator[tuple[ast.expr, str]]:
             given = site.node.args[:1] if drops else site.node.args
             for one in given:
                 if not isinstance(one, ast.Starred) and _is_masked(model, one, site.scope, site.block):
-                    yield one, model.text_of(site.node.func) if drops else ""
+                    yield one, model.text_of(site.node.func) if drops else "", True
         for found in compounds(tree, ast.BinOp):
             node = found.node
             if isinstance(node, ast.BinOp) and not model.is_dead(found.block):
@@ -126,14 +132,16 @@ def _places(model: FileModel) -> Iterator[tuple[ast.expr, str]]:
                     if _is_masked(model, one, found.scope, found.block):
                         against = Arrays(model).of(other, (found.scope, found.block))
                         if against is not None and against.library == "jax":
-                            yield one, ""
+                            yield one, "", True
     arguments = [passed.argument for call in transformed_calls(model) for passed in looked_at(call) or ()]
     arguments += [argument for call in model.calls if call.api.name != "jax.jvp" for argument in operands(call)]
     for argument in arguments:
         if argument.model is model and not model.is_dead(argument.site.block):
             for node in _leaves(argument.node):
                 if _is_masked(model, node, argument.site.scope, argument.site.block):
-                    yield node, ""
+                    yield node, "", True
+                elif node is argument.node and isinstance(node, ast.Name) and _holds_masked(argument):
+                    yield node, "", False
 
 
 def _leaves(node: ast.expr) -> Iterator[ast.expr]:
@@ -149,6 +157,22 @@ def _leaves(node: ast.expr) -> Iterator[ast.expr]:
         yield from _leaves(part)
 
 
+def _holds_masked(argument: Argument) -> bool:
+    """Whether the variable is a container with a masked array in it."""
+    containers = [argument.value]
+    for value in containers:
+        inner: tuple[Value, ...] = ()
+        if isinstance(value, Table):
+            inner = tuple(item for _, item in value.entries)
+        elif isinstance(value, Sequence) and value.kind in ("list", "tuple"):
+            inner = value.items
+        if len(containers) + len(inner) > _MOST_PARTS:
+            return False
+        containers.extend(inner)
+    found = [Arrays(argument.model).value(value) for value in containers[1:]]
+    return any(isinstance(one, ArrayType) and one.library == "masked" for one in found)
+
+
 def _is_masked(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> bool:
     value = model.evaluate(node, scope, block)
     if isinstance(value, (Sequence, Table)):
@@ -159,7 +183,8 @@ def _is_masked(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Fill the masked places with zeros."""
-    node = next((node for node, _ in _places(model) if model.range_of(node) == finding.range), None)
+    found = (node for node, _, is_whole in _places(model) if is_whole and model.range_of(node) == finding.range)
+    node = next(found, None)
     if node is None:
         return None
     shown = model.text_of(node)

@@ -45,12 +45,15 @@ from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.arrays import Arrays, Group, Known
 from jaxpert.model.caller_arrays import enclosing_function, first_parameter, given_by_callers
+from jaxpert.model.caller_frames import runs_whenever
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.values import Def, Literal, Sequence, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
-from jaxpert.syntax.scopes import Function, Site
+from jaxpert.syntax.scopes import Site
+from jaxpert.text.edits import Edit
+from jaxpert.text.lines import Range
 
 NAME = "non-scalar-predicate"
 
@@ -129,7 +132,7 @@ def _fault_of_array(model: FileModel, call: ApiCall, argument: Argument) -> tupl
     if fault is not None:
         return fault, ()
     function = enclosing_function(model, argument.site.scope)
-    if function is None or not _runs_always(argument, function):
+    if function is None or not runs_whenever(function, argument.node, argument.site.block):
         return None, ()
     for given, node in given_by_callers(model, function):
         fault = _fault(call.api.name, Arrays(model, given).of(argument.node, place))
@@ -137,19 +140,6 @@ def _fault_of_array(model: FileModel, call: ApiCall, argument: Argument) -> tupl
         if fault is not None and area is not None:
             return fault, (Related(area, "here the function is called with an array"),)
     return None, ()
-
-
-def _runs_always(argument: Argument, function: Function) -> bool:
-    """Whether the argument is reached whenever the function runs: not under a condition, nor behind an early return."""
-    block = argument.site.block
-    while block is not function.body_block:
-        if not isinstance(block.owner, (ast.With, ast.AsyncWith)) or block.parent is None:
-            return False
-        block = block.parent
-    return not any(
-        returned.lineno < argument.node.lineno and where is not function.body_block
-        for returned, where in function.returns
-    )
 
 
 def _fault(name: str, found: ArrayType | None) -> _Fault | None:
@@ -186,6 +176,10 @@ def _condition(model: FileModel, call: ApiCall) -> Iterator[Finding]:
     target = function.value if function is not None else None
     if not isinstance(target, Def) or target.model is not model:
         return
+    unreturned = _unreturned(target)
+    if unreturned is not None:
+        yield from _returns_nothing(model, call, unreturned)
+        return
     ends = _only_result(target)
     known = Arrays(model).known(start.node, (start.site.scope, start.site.block)) if start is not None else None
     if known is None and start is not None and isinstance(start.value, Sequence):
@@ -209,6 +203,33 @@ def _condition(model: FileModel, call: ApiCall) -> Iterator[Finding]:
         raises(model, "when the loop is called or traced", "TypeError", _COND_FUN.format(got)),
         (Related(area, "the loop is here"),) if area is not None and not (area.start <= where.start < area.end) else (),
         (("cure", cure),),
+        ("TypeError",),
+    )
+
+
+def _unreturned(target: Def) -> ast.expr | None:
+    """The comparison with which a function ends that returns nothing at all."""
+    function = target.function
+    if isinstance(function.node, ast.Lambda) or function.returns or function.is_generator:
+        return None
+    last = function.node.body[-1]
+    is_condition = isinstance(last, ast.Expr) and isinstance(last.value, (ast.Compare, ast.BoolOp))
+    return last.value if is_condition and isinstance(last, ast.Expr) else None
+
+
+def _returns_nothing(model: FileModel, call: ApiCall, node: ast.expr) -> Iterator[Finding]:
+    where, area = model.range_of(node), model.range_of(call.node)
+    if where is None:
+        return
+    yield Finding(
+        NAME,
+        where,
+        f"the condition of `jax.lax.while_loop` ends with `{model.text_of(node)}` and returns None: JAX raises "
+        "TypeError; write `return` before it",
+        Severity.ERROR,
+        raises(model, "when the loop is called or traced", "TypeError", _COND_FUN.format("pytree PyTreeDef(None).")),
+        (Related(area, "the loop is here"),) if area is not None else (),
+        (("cure", "return"),),
         ("TypeError",),
     )
 
@@ -245,7 +266,10 @@ def _fault_of_result(model: FileModel, site: Site, found: Known | None) -> _Faul
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Reduce the predicate with ``jnp.all``."""
+    """Reduce the predicate with ``jnp.all``, or return it."""
+    if finding.datum("cure") == "return":
+        start = Range(finding.range.start, finding.range.start)
+        return Fix("Return it", Safety.SAFE, (Edit(start, "return "),))
     if finding.datum("cure") != "all":
         return None
     module = ensure_import(model.source.lines, "import jax.numpy as jnp", finding.range.start, model.source)

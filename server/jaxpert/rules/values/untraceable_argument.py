@@ -53,6 +53,7 @@ from jaxpert.jaxdb.schema import Api
 from jaxpert.model.arrays import Arrays
 from jaxpert.model.calls import Argument
 from jaxpert.model.file_model import FileModel
+from jaxpert.model.first_turns import on_first_turn
 from jaxpert.model.refused_types import Refused, is_plain, refused_in
 from jaxpert.model.registrations import has_heirs
 from jaxpert.model.speech import raises
@@ -67,7 +68,7 @@ from jaxpert.model.transformed_calls import (
     transformed_calls,
 )
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import Def
+from jaxpert.model.values import Def, Instance
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -95,12 +96,19 @@ class _Place:
     call: TransformedCall | None
     is_swapped: bool = False
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the argument itself is what is refused, not a part of it."""
+        refused = self.refused.value
+        options = list(self.argument.value.options())
+        return refused.site is None or any(option is refused for option in options)
+
 
 def check(model: FileModel) -> Iterator[Finding]:
     """Arguments that are no arrays, and methods whose ``self`` is none."""
     for place in _places(model):
         text, exception = _text(model, place)
-        verb = "is" if _is_whole(model, place) else "contains"
+        verb = "is" if place.is_whole else "contains"
         yield Finding(
             NAME,
             place.range,
@@ -154,6 +162,10 @@ def _refused(
     ):
         return
     found = next(refused_in(model, argument.value), None) or string_parameter(argument)
+    if found is None:
+        found = next(refused_in(model, on_first_turn(model, argument)), None)
+        if found is not None and not found.cure and isinstance(found.value, Instance):
+            found = replace(found, cure="register the class as a pytree")
     where = model.range_of(node)
     if found is not None and where is not None:
         yield _Place(api, argument, found, where, name, position, call)
@@ -176,22 +188,20 @@ def _methods(model: FileModel) -> Iterator[tuple[Checkpoint, str, Range]]:
             yield made_by, target.owner.node.name, where
 
 
-def _is_whole(model: FileModel, place: _Place) -> bool:
-    """Whether the argument itself is what is refused, not a part of it."""
-    value = place.argument.value
-    return place.refused.value.site is None or any(option is place.refused.value for option in value.options())
-
-
 def _cure(place: _Place) -> str:
     name = f"`{place.name}`" if place.name else "it"
     if place.is_swapped:
         return "the function stands before the value that it gets: swap them"
+    if place.refused.cure and "maps" not in place.api.traits:
+        return place.refused.cure
     if place.call is None or "differentiates" in place.api.traits:
         return "bind it before with `functools.partial`, or leave it to a closure"
     if "maps" in place.api.traits:
         return (
             f"give {name} None in `in_axes`" if place.position is not None else f"bind {name} with `functools.partial`"
         )
+    if not place.is_whole:
+        return "leave it out there, and pass it on its own as a static argument"
     if "static_argnames" not in place.api.roles:
         return f"make {name} static with `static_argnums`"
     shown = f'`static_argnames=("{place.name}",)`' if place.name else "`static_argnames`"
@@ -236,18 +246,20 @@ def _made_here(model: FileModel, place: _Place) -> Iterator[Related]:
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make the parameter static where the function is compiled, or leave the argument unmapped."""
-    for place in _places(model):
+    for place in model.every(_places):
         if place.range != finding.range or place.call is None:
             continue
         if "maps" in place.api.traits:
             made = unmapped(model, place.call, {place.position}) if place.position is not None else None
             return Fix(f"Leave it unmapped: `in_axes={made[0]}`", Safety.SAFE, made[1]) if made else None
-        if place.call.owner is not model or not place.name or not _is_whole(model, place) or not _always(model, place):
+        if place.call.owner is not model or not place.name or not place.is_whole or not _always(model, place):
+            return None
+        if place.refused.cure:
             return None
         made = named_static(model, place.call.made_by, place.name)
         title = f"Make `{place.name}` static with `static_argnames={made[0]}`" if made else ""
         return Fix(title, Safety.SAFE, made[1]) if made else None
-    for made_by, owner, where in _methods(model):
+    for made_by, owner, where in model.every(_methods):
         if (
             where == finding.range
             and made_by.role("static_argnums") is None

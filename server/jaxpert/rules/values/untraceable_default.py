@@ -90,7 +90,7 @@ def _places(model: FileModel) -> Iterator[tuple[Checkpoint, str, Refused, Range]
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Make the parameter static."""
-    for made_by, name, _, where in _places(model):
+    for made_by, name, _, where in model.every(_places):
         if where == finding.range:
             made = named_static(model, made_by, name)
             title = f"Make `{name}` static with `static_argnames={made[0]}`" if made else ""

@@ -45,6 +45,7 @@ from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.arrays import Arrays
 from jaxpert.model.calls import Argument
 from jaxpert.model.file_model import FileModel
+from jaxpert.model.mapped_inside import is_vmap, mapped_inside
 from jaxpert.model.speech import raises
 from jaxpert.model.transformed_calls import Passed, TransformedCall, axes_of, looked_at, transformed_calls
 from jaxpert.model.values import Literal, Sequence, Table, Value
@@ -85,9 +86,9 @@ def check(model: FileModel) -> Iterator[Finding]:
 
 def _mapped_calls(model: FileModel) -> Iterator[TransformedCall]:
     for call in transformed_calls(model):
-        is_vmap = "maps_axes" in call.api.traits and "compiles" not in call.api.traits
-        if is_vmap and not model.is_dead(call.site.block):
-            yield call
+        mapped = call if is_vmap(call.api) else mapped_inside(model, call)
+        if mapped is not None and not model.is_dead(call.site.block):
+            yield mapped
 
 
 def _places(model: FileModel) -> Iterator[_Place]:

@@ -167,6 +167,7 @@ const steps = {
     await window.page.waitForTimeout(300);
     await window.page.keyboard.insertText(`import jax\n${sample.newMistake}\n`);
     await window.until("a line under the mistake", async () => (await window.squiggles()).length > 0);
+    await window.until("the version", async () => (await window.statusItem()).includes("JAX"));
     await window.press("Control+A");
     await window.press("Delete");
   },
