@@ -70,7 +70,12 @@ def shape(source: SourceFile) -> list[object]:
             sorted(ast.dump(it.node) for it in compounds(tree, ast.Call, ast.Attribute, ast.Tuple, ast.BinOp)),
             tree.writes_large_integers,
             {block.tree is tree for block in tree.block_of.values()},
-            [source.range_of(statement) for statement in tree.statements],
+            [
+                (source.range_of(node), type(node).__name__)
+                for statement in tree.statements
+                for node in ast.walk(statement)
+                if hasattr(node, "lineno")
+            ],
         )
         for tree in source.trees()
     ]

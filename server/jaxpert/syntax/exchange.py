@@ -71,6 +71,7 @@ def exchanged(tree: TreeIndex, lines: Sequence[str], first: int, end: int) -> Tr
             node.lineno += moved_by  # type: ignore[attr-defined]
             node.end_lineno += moved_by  # type: ignore[attr-defined]
     suite[suite.index(old)] = new
+    _end_where(tree, old, new)
     if _are_used(names, around, tree, scope, old, new) or _may_end_the_function(old) or _may_end_the_function(new):
         tree.values.clear()
     return _with_statement(tree, old, new, scope, block, around)
@@ -171,6 +172,15 @@ def _suite_of(block: Block, statement: ast.stmt) -> list[ast.stmt] | None:
             if isinstance(suite, list) and statement in suite:
                 return suite
     return None
+
+
+def _end_where(tree: TreeIndex, old: ast.stmt, new: ast.stmt) -> None:
+    """Let everything that ended with ``old`` end with ``new``."""
+    end = old.end_lineno, old.end_col_offset
+    for statement in tree.block_of:
+        for node in (statement, *getattr(statement, "handlers", ())):
+            if node is not old and (node.end_lineno, node.end_col_offset) == end:
+                node.end_lineno, node.end_col_offset = new.end_lineno, new.end_col_offset
 
 
 def _with_statement(

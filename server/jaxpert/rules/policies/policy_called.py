@@ -152,7 +152,7 @@ RULE = Rule(
         ),
         Example(
             bad=_BAD.replace("dots_saveable", "everything_saveable"),
-            good=_BAD.replace("dots_saveable()", "everything_saveable"),
+            good=_BAD.replace("dots_saveable()", "nothing_saveable"),
             proof=Raises("TypeError", "'bool' object is not callable", "grad", remat3=False),
         ),
         Example(
