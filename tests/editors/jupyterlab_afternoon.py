@@ -38,7 +38,7 @@ def in_a_file(page: Page, address: str, sample: SimpleNamespace) -> None:
     until(lambda: marked(page) == sample.mistake, page, "the mistake")
 
     # Look at what the policy does: a hover needs motion.
-    word = page.locator(".cm-line", has_text="everything_saveable").locator("span", has_text="everything_saveable").last
+    word = page.locator(".cm-line", has_text="dots_saveable").locator("span", has_text="dots_saveable").last
     box = word.bounding_box()
     assert box is not None
     hover = page.locator(".lsp-hover, .lsp-tooltip")
@@ -53,7 +53,7 @@ def in_a_file(page: Page, address: str, sample: SimpleNamespace) -> None:
     page.mouse.move(5, 500)
 
     # JupyterLab offers no quick fixes: write the fix, and another mistake.
-    page.locator(".cm-line", has_text="everything_saveable").click()
+    page.locator(".cm-line", has_text="dots_saveable").click()
     page.keyboard.press("End")
     for _ in "())":
         page.keyboard.press("Backspace")

@@ -15,7 +15,7 @@ def layer(x, w):
     return checkpoint_name(x @ w, "attn_out")
 
 
-note = "🎉🎉 größe"; block = jax.checkpoint(layer, policy=jax.checkpoint_policies.everything_saveable())
+note = "🎉🎉 größe"; block = jax.checkpoint(layer, policy=jax.checkpoint_policies.dots_saveable())
 '''
 TRAIN = """\
 import jax
@@ -25,19 +25,19 @@ keep = jax.checkpoint_policies.save_only_these_names("attn_out")
 step = jax.checkpoint(layer, policy=keep)
 """
 
-MISTAKE = "jax.checkpoint_policies.everything_saveable()"
+MISTAKE = "jax.checkpoint_policies.dots_saveable()"
 """What is marked when `model.py` is opened."""
 MISTAKE_LINE = 9
-FIXED = MODEL.splitlines()[MISTAKE_LINE].replace("everything_saveable()", "everything_saveable")
+FIXED = MODEL.splitlines()[MISTAKE_LINE].replace("dots_saveable()", "dots_saveable")
 RULE = "policy-called"
 
 NEW_MISTAKE = "other = jax.checkpoint(layer, policy=jax.checkpoint_policies.save_only_these_names)"
 """A line to type, and the rule that reports it."""
 NEW_RULE = "policy-factory-not-called"
 
-HOVERED = "everything_saveable"
+HOVERED = "dots_saveable"
 """A word of the line with the mistake, and what its hover says."""
-HOVER = "The backward pass recomputes nothing"
+HOVER = "Store the results of matrix products"
 
 COMPLETED = 'more = jax.checkpoint_policies.save_only_these_names("'
 """The begin of a line behind which a checkpoint name is offered."""

@@ -13,6 +13,7 @@ from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of, is_stub
 from jaxpert.model.values import (
     PRIMITIVE_PARAMETERS,
+    UNKNOWN,
     CallResult,
     ClassValue,
     Def,
@@ -325,8 +326,30 @@ def _parts(model: FileModel, node: ast.expr, block: Block, policy: CustomPolicy,
         yield from _parts(model, node.orelse, block, policy, frame)
         return
     value = model.evaluate(node, policy.value.function.inner, block, frame)
+    if value is UNKNOWN:
+        value = about_operands(node, policy)
     for option in value.options():
         yield Result(option, node, block)
+
+
+_ABOUT_AN_OPERAND = {"size": "int", "ndim": "int", "shape": "tuple"}
+"""What an abstract value says of itself; all of it the same from 0.4.30 to 0.12.0.1."""
+
+
+def about_operands(node: ast.expr, policy: CustomPolicy) -> Value:
+    """What ``avals`` and ``avals[0].size`` are, given back as they are; ``avals`` is the policy's own name for them."""
+    arguments = policy.value.function.node.args
+    own = arguments.vararg.arg if arguments.vararg is not None else ""
+    if len(policy.value.function.inner.bindings.get(own, ())) != 1:
+        return UNKNOWN
+    if isinstance(node, ast.Name):
+        return Typed("tuple") if node.id == own else UNKNOWN
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript):
+        operands = node.value.value
+        if isinstance(operands, ast.Name) and operands.id == own and not isinstance(node.value.slice, ast.Slice):
+            kind = _ABOUT_AN_OPERAND.get(node.attr)
+            return Typed(kind) if kind else UNKNOWN
+    return UNKNOWN
 
 
 def falls_after(policy: CustomPolicy) -> ast.stmt | None:

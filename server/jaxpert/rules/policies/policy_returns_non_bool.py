@@ -42,11 +42,20 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, policy_classes, policy_makers, results
+from jaxpert.model.policies import (
+    CustomPolicy,
+    PolicyUse,
+    Result,
+    about_operands,
+    policy_classes,
+    policy_makers,
+    results,
+)
 from jaxpert.model.speech import bad_policy_result, policy_places, raises
 from jaxpert.model.values import (
     NUMPY_BOOL,
     PRIMITIVE_NAME,
+    UNKNOWN,
     CallResult,
     ClassValue,
     Def,
@@ -301,7 +310,9 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             lines = model.source.lines
             if _WRAP in finding.message:
                 edits = verbs.wrap_call(lines, finding.range, "bool")
-                return Fix("Wrap in `bool(…)`", Safety.SAFE, edits) if edits else None
+                is_mostly_true = about_operands(result.node, policy) is not UNKNOWN
+                safety = Safety.UNSAFE if is_mostly_true else Safety.SAFE
+                return Fix("Wrap in `bool(…)`", safety, edits) if edits else None
             if (
                 isinstance(value, Literal)
                 and (value.value is None or isinstance(value.value, (int, float)))

@@ -143,10 +143,10 @@ const steps = {
 
   "saving fixes all": async (window) => {
     await window.newLastLine();
-    await window.page.keyboard.insertText("good = jax.checkpoint(mlp, policy=jax.checkpoint_policies.everything_saveable())");
-    await window.underlined("jax.checkpoint_policies.everything_saveable()");
+    await window.page.keyboard.insertText("good = jax.checkpoint(mlp, policy=jax.checkpoint_policies.dots_saveable())");
+    await window.underlined("jax.checkpoint_policies.dots_saveable()");
     await window.press("Control+S");
-    await window.until("the fixed file", () => onDisk("block.py").includes("policy=jax.checkpoint_policies.everything_saveable)"));
+    await window.until("the fixed file", () => onDisk("block.py").includes("policy=jax.checkpoint_policies.dots_saveable)"));
     assert.match(onDisk("block.py"), /return False/);
   },
 
