@@ -48,8 +48,9 @@ from jaxpert.model.speech import raises
 from jaxpert.model.treedefs import treedef_at
 from jaxpert.model.values import Symbol
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
-from jaxpert.syntax.children import children, walk
-from jaxpert.syntax.scopes import Block, Scope, Site, scope_of
+from jaxpert.syntax.children import walk
+from jaxpert.syntax.expressions import compounds
+from jaxpert.syntax.scopes import Block, Scope, Site
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
 
@@ -133,41 +134,24 @@ def _cases(model: FileModel) -> Iterator[_Case]:
     for tree in model.trees:
         if not mentioned(tree, wanted):
             continue
-        for statement, block in tree.block_of.items():
-            scope = scope_of(block)
-            for node, called in _attributes(statement):
-                if node.attr not in wanted or model.is_dead(block):
-                    continue
-                if node.attr in _ORDINARY and isinstance(node.value, ast.Attribute):
-                    continue  # `jax.tree.leaves`
-                if node.attr in _NUMBERS:
-                    missing = called
-                else:
-                    missing = _is_missing(model, node.attr)
-                where = model.range_of(node)
-                if not missing or where is None or _asks_first(block, node.attr):
-                    continue
-                if _is_treedef(model, node, scope, block):
-                    yield _Case(node, where, node.attr, called and node.attr in _NUMBERS)
+        for node, parent, scope, block in compounds(tree, ast.Attribute):
+            if not isinstance(node, ast.Attribute) or node.attr not in wanted or not isinstance(node.ctx, ast.Load):
+                continue
+            if node.attr in _ORDINARY and isinstance(node.value, ast.Attribute):
+                continue  # `jax.tree.leaves`
+            called = isinstance(parent, ast.Call) and parent.func is node
+            missing = called if node.attr in _NUMBERS else _is_missing(model, node.attr)
+            where = model.range_of(node)
+            if not missing or where is None or model.is_dead(block) or _asks_first(block, node.attr):
+                continue
+            if _is_treedef(model, node, scope, block):
+                yield _Case(node, where, node.attr, called and node.attr in _NUMBERS)
 
 
 def _asks_first(block: Block, name: str) -> bool:
     """Whether a condition around asks whether the name is there."""
     tests = (around.owner.test for around in block.enclosing() if isinstance(around.owner, ast.If))
     return any(isinstance(node, ast.Constant) and node.value == name for test in tests for node in walk(test))
-
-
-def _attributes(statement: ast.stmt) -> Iterator[tuple[ast.Attribute, bool]]:
-    """The attributes read in a statement, those in statements inside it left out; and whether each is called."""
-    called: set[int] = set()
-    stack: list[ast.AST] = [statement]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            called.add(id(node.func))
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            yield node, id(node) in called
-        stack.extend(child for child in children(node) if not isinstance(child, (ast.stmt, ast.Lambda)))
 
 
 def _is_treedef(model: FileModel, node: ast.Attribute, scope: Scope, block: Block) -> bool:
