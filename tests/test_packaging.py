@@ -20,7 +20,7 @@ from jaxpert import __version__
 pytestmark = pytest.mark.packaging
 
 REPO = Path(__file__).resolve().parent.parent
-MISTAKE = "import jax\nblock = jax.checkpoint(len, policy=jax.checkpoint_policies.everything_saveable())\n"
+MISTAKE = "import jax\nblock = jax.checkpoint(len, policy=jax.checkpoint_policies.dots_saveable())\n"
 UNREACHABLE = re.compile(r"No matching distribution|Could not find a version|Temporary failure|Connection|Network is")
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from jaxpert.syntax.logical_lines import find_comments
 from jaxpert.syntax.parse import SyntaxProblem, column_of, parse
@@ -64,6 +65,10 @@ class Passage:
         """The text of the passage after ``edits`` of the file."""
         return apply_edits("".join(self.lines), [Edit(self._local(edit.range), edit.new_text) for edit in edits])
 
+    def around(self, area: Range) -> Iterator[ast.AST]:
+        """The nodes whose lines hold those of ``area``, the outermost first."""
+        return _nodes_around(self.tree, area.start.line - self.first + 1, area.end.line - self.first + 1)
+
     def _local(self, area: Range) -> Range:
         (first, start), (last, end) = area
         return range_at(first - self.first, start, last - self.first, end)
@@ -79,11 +84,33 @@ def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     end = starts[following] if following < len(starts) else len(lines)
     while end < len(lines) and (not lines[end].strip() or lines[end].lstrip().startswith("#")):
         end += 1
-    own = [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines[first:end]]
+    own = _plain_lines(lines[first:end])
     if own[0].startswith(_BOM):
         own[0] = "\f" + own[0][1:]  # as wide, and nothing to the parser
     tree = parse("".join(own))
     return None if isinstance(tree, SyntaxProblem) else Passage(first, own, tree, line_end_at(lines, area.start.line))
+
+
+def member_around(lines: Sequence[str], area: Range) -> Passage | None:
+    """Only the member of a long class that holds ``area``, for edits that look at nothing around it.
+
+    The line before it stands for the class.
+    """
+    source = source_of(lines)
+    if not (0 <= area.start.line <= area.end.line < len(lines)):
+        return None
+    unit = source.unit_at(area.start.line)
+    if unit.class_scope is None or unit.stale or unit.opens is not None or area.end.line >= unit.end:
+        return None
+    own = ["class _:\n", *_plain_lines(lines[unit.first : unit.end])]
+    tree = parse("".join(own))
+    if isinstance(tree, SyntaxProblem) or len(tree.body) != 1:
+        return None
+    return Passage(unit.first - 1, own, tree, line_end_at(lines, area.start.line))
+
+
+def _plain_lines(lines: Sequence[str]) -> list[str]:
+    return [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines]
 
 
 def source_of(lines: Sequence[str]) -> SourceFile:
@@ -124,12 +151,18 @@ def statement(source: str) -> ast.stmt | None:
     return tree.body[0] if isinstance(tree, ast.Module) and len(tree.body) == 1 else None
 
 
-def expression_at(lines: Sequence[str], area: Range) -> tuple[Passage, ast.expr] | None:
-    """The expression that fills ``area`` exactly, without parentheses around it, and the passage around it."""
-    passage = passage_around(lines, area)
+def expression_at(
+    lines: Sequence[str], area: Range, *, alone: bool = False
+) -> tuple[Passage, ast.expr] | None:
+    """The expression that fills ``area`` exactly, without parentheses around it, and the passage around it.
+
+    Args:
+        alone: whether the statement around is all that anybody looks at.
+    """
+    passage = (member_around(lines, area) if alone else None) or passage_around(lines, area)
     if passage is None:
         return None
-    for node in ast.walk(passage.tree):
+    for node in passage.around(area):
         if isinstance(node, ast.expr) and passage.range_of(node) == area:
             # Before Python 3.12 the nodes inside f-strings may point anywhere.
             text, meant = passage.text_of(area), node
@@ -145,7 +178,7 @@ def function_at(lines: Sequence[str], area: Range) -> tuple[Passage, FunctionNod
     passage = passage_around(lines, area)
     if passage is None:
         return None
-    for node in ast.walk(passage.tree):
+    for node in passage.around(area):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and passage.range_of(node) == area:
             return passage, node
     return None
@@ -156,16 +189,36 @@ def statement_at(lines: Sequence[str], area: Range) -> tuple[Passage, ast.stmt] 
     passage = passage_around(lines, area)
     if passage is None:
         return None
-    for node in ast.walk(passage.tree):
+    for node in passage.around(area):
         if isinstance(node, ast.stmt):
             if passage.range_of(node) == area or (isinstance(node, ast.Expr) and passage.range_of(node.value) == area):
                 return passage, node
     return None
 
 
+def _nodes_around(tree: ast.AST, first: int, last: int) -> Iterator[ast.AST]:
+    """The nodes of ``tree`` whose lines hold ``first`` to ``last``, the outermost first.
+
+    Before Python 3.12 nodes inside f-strings may point anywhere, so all of those are given; decorators stand before
+    what they decorate.
+    """
+    waiting = [(tree, False)]
+    for node, anywhere in waiting:  # which grows meanwhile
+        yield node
+        anywhere = anywhere or isinstance(node, ast.JoinedStr)
+        for child in ast.iter_child_nodes(node):
+            start = getattr(child, "lineno", None)
+            if anywhere or start is None or getattr(child, "decorator_list", None):
+                waiting.append((child, anywhere))
+            elif start <= first and last <= child.end_lineno:  # type: ignore[attr-defined]
+                waiting.append((child, False))
+
+
 def replace_node(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
     """Put ``new`` (which may contain ``old``) where ``old`` stands in ``tree``."""
-    for parent in ast.walk(tree):
+    first, last = getattr(old, "lineno", None), getattr(old, "end_lineno", None)
+    parents = ast.walk(tree) if first is None or last is None else _nodes_around(tree, first, last)
+    for parent in parents:
         for field, value in ast.iter_fields(parent):
             if value is old:
                 setattr(parent, field, new)
@@ -177,17 +230,21 @@ def replace_node(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
 
 def same_tree(one: ast.AST, other: ast.AST) -> bool:
     """Whether two trees mean the same program; positions play no part."""
-    pairs: list[tuple[object, object]] = [(one, other)]
+    pairs: list[tuple[Any, Any]] = [(one, other)]
     while pairs:
         left, right = pairs.pop()
-        if type(left) is not type(right):
+        if left.__class__ is not right.__class__:
             return False
         if isinstance(left, ast.AST):
-            pairs.extend((getattr(left, field, None), getattr(right, field, None)) for field in left._fields)
-        elif isinstance(left, list) and isinstance(right, list):
+            mine, theirs = left.__dict__, right.__dict__
+            for field in left._fields:
+                pair = mine.get(field), theirs.get(field)
+                if pair[0] is not pair[1]:
+                    pairs.append(pair)
+        elif left.__class__ is list:
             if len(left) != len(right):
                 return False
-            pairs.extend(zip(left, right))
+            pairs += zip(left, right)
         elif left != right:
             return False
     return True

@@ -63,7 +63,7 @@ def call_expression(lines: Lines, area: Range, arguments_source: str) -> Edits |
 
 def uncall(lines: Lines, area: Range) -> Edits | None:
     """``f()`` becomes ``f``; None when the call has arguments."""
-    passage, call = expression_at(lines, area) or (None, None)
+    passage, call = expression_at(lines, area, alone=True) or (None, None)
     if passage is None or not isinstance(call, ast.Call) or call.args or call.keywords:
         return None
     replace_node(passage.tree, call, call.func)
@@ -122,7 +122,7 @@ def _reshape(
     lines: Lines, area: Range, build: Callable[[ast.expr], ast.expr], ways: Iterable[Iterable[Edit]]
 ) -> Edits | None:
     """The first of ``ways`` that turns the expression at ``area`` into what ``build`` makes of it."""
-    passage, node = expression_at(lines, area) or (None, None)
+    passage, node = expression_at(lines, area, alone=True) or (None, None)
     if passage is None or node is None:
         return None
     replace_node(passage.tree, node, build(node))
