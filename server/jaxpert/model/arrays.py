@@ -305,7 +305,10 @@ class Arrays:
                 known = (
                     isinstance(found, Group) and isinstance(step, int) and -len(found.items) <= step < len(found.items)
                 )
-                found = found.items[step] if known and isinstance(found, Group) and isinstance(step, int) else None
+                if isinstance(found, Group):
+                    found = found.items[step] if known and isinstance(step, int) else None
+                elif found is not None and (found.library != "jax" or found.shape is not None):
+                    found = None  # else it is iterated over: the items are arrays as well
             if found is None:
                 for step in binding.detail:
                     value = item(value, step) if isinstance(step, int) else UNKNOWN

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model import call_results, classes, operators
 from jaxpert.model.asked_primitives import AskedPrimitive, name_of
+from jaxpert.model.comprehensions import ITEM
 from jaxpert.model.fuel import FUEL, MOST_NESTED
 from jaxpert.model.paths import ends_of
 from jaxpert.model.values import (
@@ -260,7 +261,8 @@ class Evaluator:
             scope = self.model.scope_of(binding.block)
             return operators.augmented(self, binding.node, scope, binding.block, frame or {})
         if kind is BindingKind.LOOP and binding.value is not None:
-            return self._looped(binding, frame)
+            turn = frame.get((id(binding.scope), ITEM)) if frame else None
+            return self._looped(binding, frame) if turn is None else _unpacked(turn, binding)
         if kind is BindingKind.PARAMETER:
             given = (frame or {}).get((id(binding.scope), binding.name))
             return self._parameter(binding) if given is None else given

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxpert.model import asked_primitives
+from jaxpert.model import asked_primitives, comprehensions
 from jaxpert.model.texts import formatted, is_text, joined, percent
 from jaxpert.model.values import (
     NUMPY_BOOL,
@@ -90,7 +90,7 @@ def _comprehension(evaluator: Evaluator, node: ast.expr, scope: Scope, block: Bl
     if isinstance(node, ast.GeneratorExp):
         return Typed("generator", site=site, model=model)
     if isinstance(node, ast.DictComp):
-        return Table((), False, site=site, model=model)
+        return comprehensions.table(evaluator, node, scope, block, frame)
     return Sequence("list" if isinstance(node, ast.ListComp) else "set", (), False, site=site, model=model)
 
 

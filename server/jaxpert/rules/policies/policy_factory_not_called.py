@@ -153,6 +153,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             api = model.db.api(option.path)
             if api is None or "names_as_varargs" not in api.traits or model.range_of(option.site.node) != finding.range:
                 continue
+            if not isinstance(option.site.node, (ast.Name, ast.Attribute)):
+                return None  # getattr(policies, name) may give others as well
             arguments = ", ".join(f'"{name}"' for name in names)
             edits = verbs.call_expression(model.source.lines, finding.range, arguments)
             title = f"Call `{api.name.rpartition('.')[2]}({arguments})`"

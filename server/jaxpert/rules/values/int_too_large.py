@@ -2,10 +2,11 @@
 
 ## What it finds
 
-An int beyond 32 bits (beyond 64 with `jax_enable_x64`) in arithmetic or a comparison with a JAX array, in `jnp.array`
-or `jnp.asarray`, in `jnp.where`, `jnp.maximum` and their like, in `.at[...].set(...)`, as an argument of a jitted
-function or the start of a loop, as a limit of `jax.random.randint`; an int that the given dtype cannot hold; a seed
-beyond 64 bits, or what `jax.random.fold_in` is given beyond 32; and such an int in `jnp.full`.
+An int beyond 32 bits (beyond 64 with `jax_enable_x64`) in arithmetic or a comparison with a JAX array or with what a
+jitted function, a derivative or the body or condition of a loop is given, in `jnp.array` or `jnp.asarray`, in
+`jnp.where`, `jnp.maximum` and their like, in `.at[...].set(...)`, as an argument of a jitted function or the start of a
+loop, as a limit of `jax.random.randint`; an int that the given dtype cannot hold; a seed beyond 64 bits, or what
+`jax.random.fold_in` is given beyond 32; and such an int in `jnp.full`.
 
 ## Why it matters
 
@@ -46,6 +47,7 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from jaxpert.fixing import verbs
+from jaxpert.model.always_traced import always_traced
 from jaxpert.model.array_makers import dtype_kind
 from jaxpert.model.arrays import Arrays
 from jaxpert.model.file_model import FileModel
@@ -218,7 +220,7 @@ def _operator(model: FileModel, use: LargeInteger, parent: ast.BinOp | ast.Compa
         is_exponent = isinstance(parent.op, ast.Pow) and parent.right is use.node
         if isinstance(parent.op, ast.MatMult) or (is_exponent and model.target.version >= _POWERS_ARE_STATIC):
             return None
-    found = Arrays(model).of(other, (use.scope, use.block))
+    found = Arrays(model, always_traced(model, use.scope)).of(other, (use.scope, use.block))
     if found is None or found.library != "jax":
         return None
     wants_bits = isinstance(parent, ast.BinOp) and isinstance(parent.op, _BIT_OPERATORS)
