@@ -39,6 +39,30 @@ VERSION_CHECKS = [
     ("NEW", "0.7.2", True),
     ("jax.__version__.startswith(unknown)", "0.7.2", False),  # undecidable: neither arm is reported
     ("config.use_remat", "0.7.2", True),  # not about the version
+    ("NUMBERS < (0, 7)", "0.6.2", True),
+    ("NUMBERS < (0, 7)", "0.7.2", False),
+    ("NUMBERS == (0, 7)", "0.7.2", True),
+    ("tuple(int(part) for part in jax.__version__.split('.')) < (0, 7, 2)", "0.7.1", True),
+    ("tuple(int(part) for part in jax.__version__.split('.')[:3] if part.isdigit()) < (0, 7, 2)", "0.7.2", False),
+    ("[int(part) for part in jax.__version__.split('.')[:2]] >= [0, 7]", "0.6.2", False),
+    ("int(jax.__version__.split('.')[1]) < 9", "0.8.3", True),
+    ("int(jax.__version__.split('.')[1]) < 9", "0.10.2", False),
+    ("minor < 9", "0.8.3", True),
+    ("(major, minor) < (0, 9)", "0.10.2", False),
+    ("jax.__version__.startswith('0.4.')", "0.4.38", True),
+    ("jax.__version__.startswith('0.4.')", "0.7.2", False),
+    ("Version(jax.__version__).release < (0, 9)", "0.10.2", False),
+    ("Version(metadata.version('jax')) < Version('0.9')", "0.8.3", True),
+    ("Version(metadata.version('jax')) < Version('0.9')", "0.10.2", False),
+    ("Version(metadata.version('flax')) < Version('0.9')", "0.10.2", True),  # of something else
+    ("jax.__version_info__[1] < 9", "0.10.2", False),
+    ("jax.__version_info__[:2] >= (0, 9)", "0.10.2", True),
+    ("parsed(jax.__version__) < (0, 9)", "0.8.3", False),  # undecidable
+    ("PARSED < (0, 9)", "0.8.3", False),  # undecidable
+    ("PARSED >= (0, 9)", "0.10.2", False),
+    ("is_old()", "0.8.3", False),
+    ("NUMBERS < unknown", "0.8.3", False),
+    ("config.numbers < unknown", "0.8.3", True),
 ]
 
 
@@ -49,7 +73,22 @@ import jax
 from packaging import version
 from packaging.version import Version
 
+from importlib import metadata
+
 NEW = jax.__version_info__ >= (0, 7, 0)
+NUMBERS = tuple(map(int, jax.__version__.split(".")[:2]))
+major, minor, *_ = [int(part) for part in jax.__version__.split(".")]
+
+
+def parsed(text):
+    return tuple(int(part) for part in text.split("."))
+
+
+def is_old():
+    return PARSED < (0, 9)
+
+
+PARSED = parsed(jax.__version__)
 
 
 def f(config, unknown):
@@ -153,3 +192,12 @@ def test_a_script_that_catches_what_it_provokes() -> None:
 def test_nothing_is_expected_of_a_silent_fault() -> None:
     model = model_of("import pytest\n\ndef test():\n    with pytest.raises(TypeError):\n        here()\n")
     assert not expects(model)
+
+
+@pytest.mark.parametrize("asks", ["from compat import IS_OLD as old\nif old:", "import compat\nif compat.IS_OLD:"])
+def test_a_version_check_of_another_file_leaves_doubt(asks: str) -> None:
+    compat = "import jax\n\nIS_OLD = parsed(jax.__version__) < (0, 9)\nIS_NICE = 3\n"
+    model = model_of(f"{asks}\n    here()\n", {"compat": compat})
+    assert model.is_dead(call_of(model, "here").block)
+    other = model_of(f"{asks.replace('OLD', 'NICE')}\n    here()\n", {"compat": compat})
+    assert not other.is_dead(call_of(other, "here").block)

@@ -194,6 +194,8 @@ def _called_symbol(evaluator: Evaluator, callee: Symbol, node: ast.Call, site: S
         known = is_callable(argument(0)) if len(node.args) == 1 else is_instance(argument(0), argument(1))
         if known is not None:
             return Literal(known, site=site, model=model)
+    if path == "builtins.next" and len(node.args) == 2:
+        return choice([UNKNOWN, argument(1)])
     if path in _SEQUENCES and len(node.args) <= 1:
         return _collection(_SEQUENCES[path], argument(0) if node.args else None, site, evaluator)
     if path in _MAPPINGS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind, Parameter
@@ -45,6 +45,7 @@ class ApiCall:
         varargs: positional arguments that a ``*`` parameter takes.
         surplus: positional arguments that no parameter takes.
         unexpected: keywords that no parameter takes.
+        repeated: keywords that a ``**`` argument of the same call gives as well.
         missing: required parameters that got no argument (empty for a partial).
         opened: a ``*`` or ``**`` argument hides what is passed: it is no literal that can be seen.
         is_partial: whether this is ``functools.partial(api, …)`` and not a call yet.
@@ -61,6 +62,7 @@ class ApiCall:
     missing: tuple[str, ...] = ()
     opened: bool = False
     is_partial: bool = False
+    repeated: tuple[Argument, ...] = ()
 
     def role(self, role: str) -> Argument | None:
         """The argument that plays a part of ``Api.roles``: "fun", "policy", "static_argnums", …"""
@@ -297,6 +299,7 @@ def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = Fal
     """Bind the arguments of a call of ``callee``; None when that is not a known API with a known signature."""
     positional: list[Argument] = []
     keywords: list[Argument] = []
+    repeated: list[Argument] = []
     opened = False
     layers: list[tuple[ast.Call, Site, FileModel, bool]] = [(site.node, site, model, is_partial)]
     target = callee
@@ -314,11 +317,13 @@ def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = Fal
     for node, where, owner, partial in reversed(layers):
         for argument in node.args[1:] if partial else node.args:
             if isinstance(argument, ast.Starred):
-                items = spread_items(owner, argument, where, "policies_as_varargs" in api.traits)
+                is_followed = api.kind is ApiKind.CHECKPOINT or "policies_as_varargs" in api.traits
+                items = spread_items(owner, argument, where, is_followed)
                 opened |= items is None
                 positional += [Argument(item, one, owner) for item, one in items or ()]
                 continue
             positional.append(Argument(argument, where, owner))
+        of_this_call: dict[str | None, Argument] = {}
         for keyword in node.keywords:
             if keyword.arg is not None:
                 given = [Argument(keyword.value, where, owner, keyword)]
@@ -326,9 +331,15 @@ def bind(model: FileModel, site: CallSite, callee: Value, is_partial: bool = Fal
                 entries = spread_keywords(owner, keyword.value, where.scope, where.block)
                 opened |= entries is None
                 given = [Argument(one.keyword.value, one.site, owner, one.keyword, True) for one in entries or ()]
-            names = {one.keyword.arg for one in given if one.keyword is not None}
+            named = {one.keyword.arg: one for one in given if one.keyword is not None}
+            names = set(named)
+            for name in names & of_this_call.keys():
+                one, other = of_this_call[name], named[name]
+                repeated.append(other if one.is_spread else one)
+            of_this_call |= named
             keywords = [one for one in keywords if one.keyword is None or one.keyword.arg not in names] + given
-    return _match(api, target.path, site, signature.parameters, positional, keywords, opened, is_partial)
+    call = _match(api, target.path, site, signature.parameters, positional, keywords, opened, is_partial)
+    return replace(call, repeated=tuple(repeated)) if repeated else call
 
 
 def _match(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from jaxpert.model import static_sizes
+from jaxpert.model.formatted_values import formatted_values
 from jaxpert.model.helper_conversions import asked_by_helper
 from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number, where_none
 from jaxpert.model.values import CallResult, Def, Sequence, Symbol, Table
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
 _DEEPEST = 60
-_ASKING_METHODS = {"item", "tolist"}
+_ASKING_METHODS = {"item", "tolist", "tobytes"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 _INDEXED = {"list", "tuple", "range"}
@@ -29,6 +30,8 @@ _NUMPY_FUNCTIONS = {
     "einsum", "where", "isnan", "isfinite", "allclose", "floor", "ceil", "sign", "power", "linalg.norm", "array",
     "asarray", "concatenate", "stack", "clip", "zeros_like", "ones_like", "full_like", "broadcast_to", "expand_dims",
     "copy", "tile", "pad", "take", "ravel", "diag", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+    "testing.assert_allclose", "testing.assert_array_equal", "testing.assert_array_less",
+    "testing.assert_array_almost_equal",
 }  # fmt: skip
 """Functions of NumPy that turn their arguments into NumPy arrays, in every version; ``np.sum`` and others do not."""
 _MATH_OF_INTEGERS = {"factorial", "gcd", "lcm", "comb", "perm", "isqrt"}
@@ -53,8 +56,8 @@ class Conversion:
 
     Attributes:
         node: the smallest expression to look at.
-        how: what it is turned into: "bool", "int", "float", "complex", "index", "key", "hash", "mask", "numpy", or one
-            of :data:`STATIC`.
+        how: what it is turned into: "bool", "int", "float", "complex", "index", "key", "hash", "mask", "numpy",
+            "format", "count" (the size of an array), "block" (a finished array), or one of :data:`STATIC`.
         where: who asks: "if", "while", "assert", "not", "and", "or", "in", "match", "chain", "int()", ".item()", "[]",
             "np.sin", "math.sin", "jnp.zeros" …
         traced: the expression whose value is asked for.
@@ -181,6 +184,10 @@ class _Search:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield from self.test(node.operand, "not", place)
         else:
+            for value, how in formatted_values(node):
+                traced = self.body.traced(value, place)
+                if traced.level >= Level.LEAVES:
+                    yield Conversion(value, how, "text", traced)
             if isinstance(node, ast.Compare):
                 yield from self.comparison(node, place)
             elif isinstance(node, ast.Call):
@@ -238,6 +245,10 @@ class _Search:
                 yield from self.library(node, node.func, place)
             elif node.func.attr in _ASKING_METHODS:
                 yield Conversion(node, "float", f".{node.func.attr}()", as_array(base))
+            elif node.func.attr == "block_until_ready":
+                yield Conversion(node, "block", ".block_until_ready()", as_array(base))
+            elif node.func.attr == "nonzero" and not node.args and not node.keywords:
+                yield Conversion(node, "count", ".nonzero()", as_array(base))
             elif base.level >= Level.LEAVES:
                 needed = static_sizes.needed_by_method(node.func.attr, node)
                 yield from self.sizes(needed, f".{node.func.attr}()", place)
@@ -284,6 +295,8 @@ class _Search:
         elif path == "operator.index":
             yield Conversion(node, "index", path, traced)
         elif module == "jax":
+            if static_sizes.counts(path, node):
+                yield Conversion(node, "count", path.replace("jax.numpy.", "jnp."), traced)
             yield from self.sizes(static_sizes.needed(path, node), path.replace("jax.numpy.", "jnp."), place)
 
     def sizes(self, needed: Iterable[tuple[str, ast.expr]], where: str, place: Place) -> Iterator[Conversion]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jaxpert.model.guards import is_about_version, suite_of, version_condition
+from jaxpert.model.guards import suite_of, version_condition
+from jaxpert.model.version_values import is_about_version
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import BindingKind, Scope, Site
 from jaxpert.text.lines import Range

@@ -10,18 +10,14 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
-
-from jaxpert.model.values import Literal, Sequence, Symbol
+from jaxpert.model.values import Symbol
+from jaxpert.model.version_values import is_about_version, version_value
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import BindingKind, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
-_VERSION_STRINGS = {"jax.__version__", "jax.version.__version__", "jaxlib.__version__", "jaxlib.version.__version__"}
-_VERSION_TUPLES = {"jax.__version_info__", "jax.version.__version_info__"}
-_VERSION_PARSERS = ("parse", "Version", "LooseVersion", "StrictVersion", "parse_version")
 _SKIPS_WHEN = {"skipif": True, "skipIf": True, "skipUnless": False}
 _RAISES = {
     "raises",
@@ -80,6 +76,9 @@ def version_condition(model: FileModel, test: ast.expr, scope: Scope, block: Blo
         if isinstance(base, Symbol) and isinstance(name, ast.Constant) and isinstance(name.value, str):
             return model.db.exists(f"{base.path}.{name.value}")
         return None
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        said = version_value(model, test, scope, block) if is_about_version(model, test, scope, block) else None
+        return said if isinstance(said, bool) else None
     if isinstance(test, ast.Name):
         found = scope.lookup(test.id)
         if found and len(found[1]) == 1 and found[1][0].kind is BindingKind.ASSIGN and found[1][0].value is not None:
@@ -89,68 +88,29 @@ def version_condition(model: FileModel, test: ast.expr, scope: Scope, block: Blo
 
 
 def _comparison(model: FileModel, test: ast.Compare, scope: Scope, block: Block) -> bool | None:
-    left = _version_of(model, test.left, scope, block)
-    right = _version_of(model, test.comparators[0], scope, block)
-    if left is None or right is None:
+    sides = (test.left, test.comparators[0])
+    if not any(is_about_version(model, side, scope, block) for side in sides):
         return None
-    if not (
-        is_about_version(model, test.left, scope, block) or is_about_version(model, test.comparators[0], scope, block)
-    ):
-        return None
-    if type(left) is not type(right):
+    left, right = (version_value(model, side, scope, block) for side in sides)
+    if left is None or right is None or type(left) is not type(right):
         return None
     operator = test.ops[0]
-    less = bool(left < right)  # type: ignore[operator]
+    try:
+        less = bool(left < right)  # type: ignore[operator]
+    except TypeError:
+        return None  # (0, 9) < ("0", "10")
     equal = left == right
     if isinstance(operator, ast.Lt):
-        return bool(less)
+        return less
     if isinstance(operator, ast.LtE):
-        return bool(less or equal)
+        return less or equal
     if isinstance(operator, ast.Gt):
         return not (less or equal)
     if isinstance(operator, ast.GtE):
         return not less
     if isinstance(operator, ast.Eq):
-        return bool(equal)
+        return equal
     return not equal if isinstance(operator, ast.NotEq) else None
-
-
-def _version_of(model: FileModel, node: ast.expr, scope: Scope, block: Block) -> str | tuple[int, ...] | Version | None:
-    """A side of a version comparison, in the type that Python would compare: str, tuple or parsed version."""
-    value = model.evaluate(node, scope, block)
-    if isinstance(value, Symbol):
-        if value.path in _VERSION_STRINGS:
-            return str(model.target.version)
-        if value.path in _VERSION_TUPLES:
-            return (*model.target.version.release, 0, 0)[:3]
-    if isinstance(value, Literal) and isinstance(value.value, str):
-        return value.value
-    if isinstance(value, Sequence) and value.exact:
-        numbers = [item.value for item in value.items if isinstance(item, Literal) and isinstance(item.value, int)]
-        return tuple(numbers) if len(numbers) == len(value.items) else None
-    if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in _VERSION_PARSERS and len(node.args) == 1:
-            inner = _version_of(model, node.args[0], scope, block)
-            try:
-                return Version(inner) if isinstance(inner, str) else None
-            except InvalidVersion:
-                return None
-        if name == "tuple" and is_about_version(model, node, scope, block):
-            return model.target.version.release
-    return None
-
-
-def is_about_version(model: FileModel, node: ast.AST, scope: Scope, block: Block) -> bool:
-    """Whether ``node`` asks for the version of JAX."""
-    for part in walk(node):
-        if isinstance(part, (ast.Attribute, ast.Name)) and "version" in (
-            part.attr if isinstance(part, ast.Attribute) else part.id
-        ):
-            value = model.evaluate(part, scope, block)
-            if isinstance(value, Symbol) and value.path in _VERSION_STRINGS | _VERSION_TUPLES:
-                return True
-    return False
 
 
 def is_dead(model: FileModel, block: Block) -> bool:

@@ -86,6 +86,9 @@ def _surely_runs(target: Def, node: ast.expr) -> bool:
                 return _is_evaluated(statement.test, node)
             if isinstance(statement, (ast.For, ast.AsyncFor)):
                 return _is_evaluated(statement.iter, node)
+            if isinstance(statement, ast.Match):
+                compares = isinstance(statement.cases[0].pattern, (ast.MatchValue, ast.MatchOr))
+                return compares and _is_evaluated(statement.subject, node)
             return isinstance(statement, _STRAIGHT) and any(_is_evaluated(part, node) for part in children(statement))
         if any(isinstance(inner, (ast.Return, ast.Raise)) for inner in walk(statement)):
             return False

@@ -44,6 +44,10 @@ _FUNCTIONS: dict[str, Needed] = {
     "jax.numpy.take": (_INDEX_AXIS, ((2, "axis"),)),
     "jax.lax.scan": (_AXIS, ((3, "length"),)),
 }
+_COUNTING = {
+    "nonzero", "flatnonzero", "argwhere", "where", "unique", "unique_values", "unique_counts", "unique_inverse",
+    "union1d", "intersect1d", "setdiff1d", "setxor1d", "extract", "compress", "bincount",
+}  # fmt: skip
 _REDUCING_METHODS = frozenset({"sum", "mean", "max", "min", "prod", "any", "all", "std", "var"})
 
 
@@ -59,6 +63,18 @@ def needed(path: str, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         argument = call.args[position] if position < len(call.args) else given.get(name)
         if argument is not None:
             yield kind, argument
+
+
+def counts(path: str, call: ast.Call) -> bool:
+    """Whether ``path`` gives an array that is as long as the values of its arguments say, and no size is given."""
+    module, _, name = path.rpartition(".")
+    if module != "jax.numpy" or name not in _COUNTING or any(isinstance(one, ast.Starred) for one in call.args):
+        return False
+    named = {keyword.arg for keyword in call.keywords}
+    if name == "where" and (len(call.args) > 1 or named & {"x", "y"}):
+        return False
+    limits = {"unique": 7, "bincount": 4}  # `size` and `length` can be passed by position as well
+    return not named & {"size", "length", None} and len(call.args) < limits.get(name, 4)
 
 
 def needed_by_method(name: str, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:

@@ -86,7 +86,7 @@ def gives_array(path: str) -> bool:
     module, _, name = path.rpartition(".")
     if module == "jax.random":
         return name in _RANDOM
-    return (module == "jax.nn" and name.islower()) or path == "jax.lax.stop_gradient"
+    return (module == "jax.nn" and name.islower()) or path in ("jax.lax.stop_gradient", "jax.device_get")
 
 
 class Body:

@@ -6,7 +6,10 @@ other. No regular expressions: with many gaps, those try every way to share a te
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_BRACES = re.compile(r"\{[A-Za-z_][^{}]*\}")
 
 Parts = tuple[str, ...]
 """What stands before, between and behind the gaps; a single part has none, and none at all is the empty text."""
@@ -25,6 +28,16 @@ def joined(texts: Iterable[Parts]) -> Parts:
             else:
                 found[-1] += part
     return tuple(found)
+
+
+def format_parts(text: str) -> Parts:
+    """What ``text`` leaves known when it is read as an f-string: ``"layer{i}"`` is ``("layer", "")``."""
+    return tuple(_BRACES.split(text))
+
+
+def fits_format(text: str, parts: Parts) -> bool:
+    """Whether ``text`` is the f-string of which ``parts`` are known, as it is written."""
+    return parts != ANY and format_parts(text) == parts
 
 
 def fits(text: str, parts: Parts) -> bool:

@@ -42,7 +42,7 @@ from jaxpert.model.discards import may_be_read_after, thrown_away
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.lost_wrappings import is_lost_loop_variable, loop_of, lost_maps
 from jaxpert.model.speech import silent
-from jaxpert.model.values import Table
+from jaxpert.model.values import Symbol, Table
 from jaxpert.rulekit.rule import Example, Finding, Fix, Rule, Safety, Severity, Silent, Tag
 from jaxpert.syntax.scopes import CallSite
 from jaxpert.text.edits import Edit
@@ -86,7 +86,7 @@ def _discarded(model: FileModel) -> Iterator[ApiCall]:
     for call in model.calls:
         if call.api.kind is not ApiKind.CHECKPOINT or call.is_partial:
             continue
-        if call.surplus or call.unexpected or call.missing or call.role("fun") is None:
+        if call.surplus or call.unexpected or call.repeated or call.missing or call.role("fun") is None:
             continue  # it raises
         statement = call.site.statement
         if isinstance(statement, ast.Expr):
@@ -97,7 +97,7 @@ def _discarded(model: FileModel) -> Iterator[ApiCall]:
 
 
 def _advice(model: FileModel, call: ApiCall) -> str:
-    wrapper, target = model.text_of(call.node.func), _target(call)
+    wrapper, target = model.text_of(call.node.func), _target(model, call)
     if target:
         return f"write `{target} = {wrapper}({target})`"
     fun = call.role("fun")
@@ -109,7 +109,7 @@ def _advice(model: FileModel, call: ApiCall) -> str:
     return f"use what `{wrapper}` returns"
 
 
-def _target(call: ApiCall) -> str:
+def _target(model: FileModel, call: ApiCall) -> str:
     """What the result belongs into: the variable or attribute that was wrapped; "" when it would be lost there too."""
     fun = call.role("fun")
     statement = call.site.statement
@@ -117,7 +117,8 @@ def _target(call: ApiCall) -> str:
         return ""
     node, scope = fun.node, call.site.scope
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return ast.unparse(node)
+        owner = model.evaluate(node.value, scope, call.site.block)
+        return "" if isinstance(owner, Symbol) else ast.unparse(node)  # a module's is not ours to change
     if not isinstance(node, ast.Name) or loop_of(call.site, node.id) is not None:
         return ""
     if scope.kind == "function" and (node.id not in scope.bindings or not may_be_read_after(call.site, node.id)):
@@ -131,7 +132,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         where = model.range_of(call.site.statement)
         if model.range_of(call.node) != finding.range or where is None:
             continue
-        target = _target(call)
+        target = _target(model, call)
         if not target:
             return _new_list(model, call)
         edits = verbs.assign_result(model.source.lines, where, target)

@@ -4,7 +4,8 @@
 
 Keywords that `jax.checkpoint`, `jax.remat` and the wrappers of other libraries do not take: slips (`policies=`,
 `static_argnum=`), and `concrete=`, which is gone, also in a dictionary in the same file that is spread into the call
-with `**`. `static_argnames=` has a rule of its own.
+with `**`; and an option that is given twice, by name and by such a dictionary. `static_argnames=` has a rule of its
+own.
 
 ## Why it matters
 
@@ -12,13 +13,14 @@ with `**`. `static_argnames=` has a rule of its own.
 
 ## In which versions
 
-Slips in all. `concrete=True` raises NotImplementedError in all up to 0.10.2; any `concrete=` raises
-NotImplementedError from 0.10.0 on and is an unexpected keyword from 0.11.0 on; from 0.8.2 to 0.9.2 `concrete=False`
-warns. `flax.linen.remat` still has `concrete`, and raises NotImplementedError when it is true.
+Slips and repeated options in all. `concrete=True` raises NotImplementedError in all up to 0.10.2; any `concrete=`
+raises NotImplementedError from 0.10.0 on and is an unexpected keyword from 0.11.0 on; from 0.8.2 to 0.9.2
+`concrete=False` warns. `flax.linen.remat` still has `concrete`, and raises NotImplementedError when it is true.
 
 ## What to write instead
 
-The name that was meant. `concrete=False` can go. In place of `concrete=True` say which arguments are static:
+The name that was meant. Where one option is to take the place of another: `**{**options, "policy": policy}`.
+`concrete=False` can go. In place of `concrete=True` say which arguments are static:
 `static_argnums=(…)`, and compute what has to be known under `jax.ensure_compile_time_eval()`.
 
 ## Known limits
@@ -61,7 +63,10 @@ def check(model: FileModel) -> Iterator[Finding]:
         if keyword is None or where is None or model.is_dead(argument.site.block):
             continue
         name = str(keyword.arg)
-        found = _concrete(model, call, argument) if name == "concrete" else _unknown(model, call, argument)
+        if any(argument is one for one in call.repeated):
+            found: _Effect | None = _twice(model, call, argument)
+        else:
+            found = _concrete(model, call, argument) if name == "concrete" else _unknown(model, call, argument)
         if found is None:
             continue
         effect, consequence, severity, exception = found
@@ -83,7 +88,7 @@ def _options(model: FileModel) -> Iterator[tuple[ApiCall, Argument]]:
         if call.api.kind is not ApiKind.CHECKPOINT:
             continue
         concrete = call.arguments.get("concrete")
-        for argument in (*call.unexpected, *((concrete,) if concrete is not None else ())):
+        for argument in (*call.repeated, *call.unexpected, *((concrete,) if concrete is not None else ())):
             if id(argument.node) not in seen:  # a partial is seen again at each of its calls
                 seen.add(id(argument.node))
                 yield call, argument
@@ -101,6 +106,13 @@ def _when(call: ApiCall, argument: Argument) -> str:
     if call.is_partial:
         return "when it is applied to a function"
     return "where the options are given" if argument.is_spread else "where this stands"
+
+
+def _twice(model: FileModel, call: ApiCall, argument: Argument) -> _Effect:
+    name = argument.keyword.arg if argument.keyword is not None else ""
+    text = f"{wrapper_name(model, call.api)}() got multiple values for keyword argument '{name}'"
+    effect = f"gets `{name}` twice, by name and by `**`: Python raises TypeError; leave one of them out"
+    return _raising(model, effect, _when(call, argument), "TypeError", text)
 
 
 def _unknown(model: FileModel, call: ApiCall, argument: Argument) -> _Effect | None:

@@ -33,6 +33,7 @@ The change that made `checkpoint_name` flatten its argument is in 0.7.2; measure
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from packaging.version import Version
@@ -44,6 +45,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.speech import raises
 from jaxpert.model.structures import Dict, Leaf, List, NoneNode, Structure, Tuple
+from jaxpert.model.values import Def
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
 NAME = "checkpoint-name-not-array"
@@ -63,7 +65,10 @@ def check(model: FileModel) -> Iterator[Finding]:
             continue
         structure = structure_of(model, value.node, value.site.scope, value.site.block)
         text = next(_strings(structure), None)
-        if text is not None:
+        options = list(value.value.options())
+        if all(isinstance(option, Def) for option in options):
+            yield from _function(model, call, value)
+        elif text is not None:
             yield from _string_inside(model, call, value, text)
         elif not takes_trees and isinstance(structure, (Dict, List, Tuple, NoneNode)):
             yield from _no_array(model, call, value, structure)
@@ -105,6 +110,25 @@ def _string_inside(model: FileModel, call: ApiCall, value: Argument, text: Leaf)
         () if inside or culprit is None else (Related(culprit, "the string"),),
         exceptions=("TypeError",),
     )
+
+
+def _function(model: FileModel, call: ApiCall, value: Argument) -> Iterator[Finding]:
+    where, function, shown = model.range_of(value.node), model.text_of(call.node.func), model.text_of(value.node)
+    message = "Argument … of type <class 'function'> is not a valid JAX type"
+    if model.target.version >= _INTERPRETS:
+        message = "Error interpreting argument to name as a JAX value. The problematic value is of type …"
+    if where is not None:
+        written = f"`{shown}`" if isinstance(value.node, (ast.Name, ast.Attribute)) else "this"
+        called = f"{shown}(…)" if isinstance(value.node, (ast.Name, ast.Attribute)) else "…"
+        yield Finding(
+            NAME,
+            where,
+            f"`{function}` names arrays, and {written} is a function: JAX raises when this is traced; name what it "
+            f"gives: `{function}({called}, …)`",
+            Severity.ERROR,
+            raises(model, "when this is traced", "TypeError", message),
+            exceptions=("TypeError",),
+        )
 
 
 def _no_array(model: FileModel, call: ApiCall, value: Argument, structure: Structure) -> Iterator[Finding]:

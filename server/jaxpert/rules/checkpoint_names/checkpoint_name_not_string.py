@@ -46,7 +46,7 @@ from jaxpert.model.pytrees import structure_of
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.structures import Leaf
 from jaxpert.model.transforms import parameters, static_names, traces_only_arrays
-from jaxpert.model.values import Def, Literal, Pattern, Sequence, Table, Value, string
+from jaxpert.model.values import Def, EnumMember, Literal, Pattern, Sequence, Table, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Raises, Rule, Severity, Silent
 from jaxpert.syntax.scopes import Scope, TreeIndex
 
@@ -70,6 +70,9 @@ def check(model: FileModel) -> Iterator[Finding]:
         if name is None or name.model is not model or (value is not None and _is_text(value.value)):
             continue  # the two are swapped
         kind = _kind(model, name)
+        if isinstance(name.value, EnumMember):
+            asked = string(name.value.value)
+            kind = kind if any(use.text == asked for use in model.project_names.uses()) else ""
         if kind in _UNHASHABLE or (kind and all(use.text for use in model.project_names.uses())):
             yield from _finding(model, call, name, kind)
     yield from _traced_names(model)
@@ -110,7 +113,7 @@ def _tags_by_scope(model: FileModel, tree: TreeIndex) -> dict[Scope, list[ApiCal
 
 def _kind(model: FileModel, name: Argument) -> str:
     """What the name is, in words; "" when it is, or may be, a string."""
-    if isinstance(name.node, ast.Attribute):
+    if isinstance(name.node, ast.Attribute) and not isinstance(name.value, EnumMember):
         return ""  # what a class says is a default that objects may not have
     kinds = {_kind_of(option) for option in name.value.options()}
     if len(kinds) == 1 and "" not in kinds:
@@ -124,6 +127,8 @@ def _kind(model: FileModel, name: Argument) -> str:
 def _kind_of(value: Value) -> str:
     if isinstance(value, Literal):
         return "" if isinstance(value.value, str) else "None" if value.value is None else type(value.value).__name__
+    if isinstance(value, EnumMember):
+        return "enumeration member" if string(value) is None and string(value.value) is not None else ""
     if isinstance(value, Sequence):
         return value.kind
     return "dict" if isinstance(value, Table) else ""
@@ -134,7 +139,7 @@ def _finding(model: FileModel, call: ApiCall, name: Argument, kind: str) -> Iter
     if where is None:
         return
     function, text = model.text_of(call.node.func), model.text_of(name.node)
-    noun = "None" if kind == "None" else f"{'an' if kind[0] in 'ai' else 'a'} {kind}"
+    noun = "None" if kind == "None" else f"{'an' if kind[0] in 'aei' else 'a'} {kind}"
     hashes = model.target.version >= _HASHES_NAMES and not model.target.remat3
     is_error = kind in _UNHASHABLE - {"dict"} and hashes
     if is_error:
@@ -144,6 +149,8 @@ def _finding(model: FileModel, call: ApiCall, name: Argument, kind: str) -> Iter
         effect = "no policy can ask for it"
         consequence = silent(model, f"no name that a policy asks for equals {noun}")
     good = f'f"name{{{text}}}"' if kind == "int" and text.isidentifier() else '"name"'
+    if kind == "enumeration member":
+        good = f"{text}.value"
     yield Finding(
         NAME,
         where,

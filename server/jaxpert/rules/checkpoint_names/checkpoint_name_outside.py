@@ -87,7 +87,7 @@ def _tags_passed(model: FileModel, checkpoint: Checkpoint) -> Iterator[ApiCall]:
     for call in wrapped_calls(model, checkpoint):
         if call.is_partial or known is None:
             continue
-        inside = set()
+        inside, in_turns = set[int](), set[int]()
         for passing in passed(known, call).arguments.values():
             node = passing.node
             found = call.site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
@@ -95,9 +95,13 @@ def _tags_passed(model: FileModel, checkpoint: Checkpoint) -> Iterator[ApiCall]:
                 bindings = list(reaching(found[1], node, call.site.scope, call.site.block, found[0]))
                 if len(bindings) == 1 and bindings[0].value is not None:
                     node = bindings[0].value
+                later = [one.value for one in bindings if one.value is not None] if len(bindings) > 1 else []
+                in_turns |= {id(value) for value in later}  # `for …: x = block(x)`
             inside |= {id(it) for it in ast.walk(node)}
         for tag in api_calls_in(model, call.site.block.tree):
-            if tag.api.kind is ApiKind.CHECKPOINT_NAME and not tag.is_partial and id(tag.node) in inside:
+            if tag.api.kind is not ApiKind.CHECKPOINT_NAME or tag.is_partial:
+                continue
+            if id(tag.node) in inside | in_turns and not _is_reached_from(known.function, tag):
                 yield tag
 
 

@@ -5,7 +5,8 @@
 In a function under `jax.checkpoint` or one of its relatives: `if`, `while`, `assert`, a conditional expression,
 `and`, `or`, `not`, a chained comparison, `in`, `match`, `bool()`, `int()`, `float()`, `complex()`, `range()`, `min()`,
 `max()`, `sorted()`, `any()`, `all()`, `hash()`, `.item()`, the index of a list, a dictionary or a NumPy array, an entry
-of a set, a boolean mask as an index, or a function of NumPy or `math`, on an argument that is not static, or on
+of a set, a boolean mask as an index, a function of NumPy or `math`, a format as in `f"{x:.3f}"`, or a function whose
+result is as long as the values say, such as `jnp.nonzero` without `size`, on an argument that is not static, or on
 something computed from it. It is followed through local assignments, into functions defined inside, and into functions
 of the workspace that are called with it, where these ask in any case.
 
@@ -73,6 +74,20 @@ _ARRAY_CURES = {
     "sorted()": "use `jnp.sort`",
     "min()": "use `jnp.minimum`",
     "max()": "use `jnp.maximum`",
+    "text": "use `jax.debug.print`",
+    "jnp.where": "use `jnp.where` with three arguments",
+    ".nonzero()": "use `jnp.nonzero` with `size=…`",
+    ".block_until_ready()": "call it on the result outside",
+}
+_TAKE_SIZES = {
+    **{
+        f"jnp.{name}": "size=…"
+        for name in (
+            *("nonzero", "flatnonzero", "argwhere", "unique", "unique_values", "unique_counts", "unique_inverse"),
+            *("union1d", "setdiff1d", "extract", "compress"),
+        )
+    },
+    "jnp.bincount": "length=…",
 }
 _IN_JNP = {
     "sin", "cos", "tan", "tanh", "sinh", "cosh", "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "floor",
@@ -164,6 +179,10 @@ def _inside(model: FileModel, conversion: Conversion) -> str:
 
 def _array_cure(conversion: Conversion) -> str:
     """What to write instead when it is an array."""
+    if conversion.how == "count" and conversion.where in _TAKE_SIZES:
+        return f"give it `{_TAKE_SIZES[conversion.where]}`"
+    if conversion.how == "numpy" and conversion.where.startswith("np.testing."):
+        return "check it outside"
     if conversion.how == "numpy" and conversion.where != "[]":
         return f"use `j{conversion.where}`"
     if conversion.how == "mask":
@@ -185,6 +204,13 @@ def _raised(model: FileModel, conversion: Conversion) -> tuple[str, str, tuple[s
     if conversion.how == "mask":
         text = "Array boolean indices must be concrete"
         return "NonConcreteBooleanIndexError", text, ("NonConcreteBooleanIndexError", "IndexError")
+    if conversion.how == "format":
+        text = "unsupported format string passed to DynamicJaxprTracer.__format__"
+        return "TypeError", text, ("TypeError",)
+    if conversion.how == "int" and conversion.where == "text":
+        return "TypeError", "%d format: a real number is required, not DynamicJaxprTracer", ("TypeError",)
+    if conversion.how == "block":
+        return "AttributeError", "…block_until_ready…", ("AttributeError",)
     if conversion.how in ("key", "hash"):
         if model.target.version < _OWN_BOOL_ERROR:
             return "KeyError", "Traced<ShapedArray(…)>", ("KeyError",)

@@ -46,7 +46,7 @@ from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, Result, callable_behind, results
 from jaxpert.model.policy_expressions import answers, may_recompute
-from jaxpert.model.speech import raises, silent
+from jaxpert.model.speech import at_first_grad, raises, silent
 from jaxpert.model.values import CallResult, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
@@ -132,8 +132,8 @@ def _report(model: FileModel, call: ApiCall, argument: Argument, answer: _Answer
         return
     text = f"The return value of the policies should be a boolean. Got: … and {answer.shown.strip('`')}. …"
     yield Finding(
-        NAME, where, f"`{name}` joins bools, and this policy answers with {answer.shown}: JAX raises at the first "
-        "`grad`; write one policy that asks both", Severity.ERROR,
+        NAME, where, f"`{name}` joins bools, and this policy answers with {answer.shown}: "
+        f"{at_first_grad(model)}; write one policy that asks both", Severity.ERROR,
         raises(model, "when this is differentiated", "ValueError", text), related, exceptions=("ValueError",),
     )  # fmt: skip
 

@@ -190,6 +190,15 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
         return
     effect = f"the names are {_letters(text)}, so the policy matches no name" if text else "it holds no name"
     shown = model.text_of(argument.node)
+    shared = _letter_in_both(call, text)
+    if shared:
+        message = "The names should be exclusive and should not intersect in … and …"
+        yield Finding(
+            NAME, where, f"`{keyword}` takes a list of names, and a string is a list of letters: JAX raises here, as "
+            f'both lists hold "{shared}"; write `[{shown}]`', Severity.ERROR,
+            raises(model, "where this stands", "ValueError", message), exceptions=("ValueError",),
+        )  # fmt: skip
+        return
     yield Finding(
         NAME,
         where,
@@ -198,6 +207,14 @@ def _bare_string(model: FileModel, call: ApiCall, argument: Argument) -> Iterato
         Severity.WARNING,
         silent(model, effect),
     )
+
+
+def _letter_in_both(call: ApiCall, text: str) -> str:
+    """A letter that both arguments of the call have, when both are strings."""
+    both = [call.role(role) for role in ("names", "offloaded_names")]
+    texts = [string(one.value) if one is not None else None for one in both]
+    first, second = (set(one) if one is not None else set() for one in texts)
+    return next((letter for letter in text if letter in first & second), "")
 
 
 def _is_names_of_one_letter(model: FileModel, text: str) -> bool:

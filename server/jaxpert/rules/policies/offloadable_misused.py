@@ -47,7 +47,7 @@ from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, PolicyUse, Result, results
-from jaxpert.model.speech import bad_policy_result, raised_in_policy, raises, wrong_arguments
+from jaxpert.model.speech import at_first_grad, bad_policy_result, raised_in_policy, raises, wrong_arguments
 from jaxpert.model.values import CallResult, Literal, Partial, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.near_misses import nearest
@@ -94,7 +94,7 @@ def _wrong_fields(model: FileModel, call: ApiCall, asked: bool) -> Iterator[Find
             consequence, severity = raises(model, "when this runs", "TypeError", text), Severity.ERROR
         if where is not None:
             yield Finding(
-                NAME, where, f"`Offloadable` {fault}: it raises {'at the first `grad`' if asked else 'here'}; "
+                NAME, where, f"`Offloadable` {fault}: {at_first_grad(model, 'it') if asked else 'it raises here'}; "
                 f"write `Offloadable({_FIELDS})`", severity, consequence, exceptions=exceptions or ("TypeError",),
             )  # fmt: skip
 
@@ -109,7 +109,7 @@ def _class_returned(model: FileModel, policy: CustomPolicy, result: Result) -> I
     used = Related(use, f"`{policy.name}` is used as a policy here")
     yield Finding(
         NAME, place if here else use, f"policy `{policy.name}` returns the class `Offloadable`, not an object of it: "
-        f"JAX raises at the first `grad`; return `Offloadable({_FIELDS})`", severity, consequence,
+        f"{at_first_grad(model)}; return `Offloadable({_FIELDS})`", severity, consequence,
         (used if here else Related(place, "this is what it returns", policy.model.path),), exceptions=exceptions,
     )  # fmt: skip
 
@@ -123,8 +123,8 @@ def _given(model: FileModel, use: PolicyUse, option: Value) -> Iterator[Finding]
         "Offloadable.__new__() got an unexpected keyword argument … (a parameter of the first primitive)"
     consequence, severity, exceptions = raised_in_policy(model, "TypeError", text)
     yield Finding(
-        NAME, where, f"`{model.text_of(use.argument.node)}` is what a policy returns, not a policy: JAX raises at the "
-        f"first `grad`; write a function that returns `Offloadable({_FIELDS})`", severity, consequence,
+        NAME, where, f"`{model.text_of(use.argument.node)}` is what a policy returns, not a policy: "
+        f"{at_first_grad(model)}; write a function that returns `Offloadable({_FIELDS})`", severity, consequence,
         exceptions=exceptions,
     )  # fmt: skip
 

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.primitive_tests import StringUse, string_uses
-from jaxpert.model.speech import policy_places, raised_in_policy, silent
+from jaxpert.model.speech import at_first_grad, policy_places, raised_in_policy, silent
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 
 NAME = "policy-compares-primitive-with-string"
@@ -71,7 +71,7 @@ def check(model: FileModel) -> Iterator[Finding]:
 def _effect(model: FileModel, use: StringUse) -> str:
     text = f"`{model.text_of(use.node)}`"
     return {
-        "raises": f"{text} raises at the first `grad`",
+        "raises": at_first_grad(model, text),
         "default": f"{text} never finds it",
         "no match": "no `case` ever matches it",
     }.get(use.result, f"{text} is {use.result} whatever it is")

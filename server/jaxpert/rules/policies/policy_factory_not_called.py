@@ -40,7 +40,7 @@ from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import PolicyUse, policy_tables
-from jaxpert.model.speech import raises
+from jaxpert.model.speech import at_first_grad, raised_in_policy
 from jaxpert.model.values import Partial, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
@@ -118,20 +118,17 @@ def _report(model: FileModel, factory: Symbol, use: PolicyUse | None) -> Iterato
         and (area := factory.model.range_of(factory.site.node))
     ):
         related = (Related(area, f"`{name}` stands here", factory.model.path),)
+    text = f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
+    consequence, severity, exceptions = raised_in_policy(model, "TypeError", text)
     yield Finding(
         NAME,
         where,
-        f"`{name}` makes a policy and is none itself: JAX calls it with a primitive and raises at the first `grad`; "
+        f"`{name}` makes a policy and is none itself: {at_first_grad(model, 'JAX calls it with a primitive and')}; "
         f"call it: `{_call(name, api.traits)}`",
-        Severity.ERROR,
-        raises(
-            model,
-            "when this is differentiated",
-            "TypeError",
-            f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)",
-        ),
+        severity,
+        consequence,
         related,
-        exceptions=("TypeError",),
+        exceptions=exceptions,
     )
 
 

@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy, falls_after
-from jaxpert.model.speech import bad_policy_result, policy_places
+from jaxpert.model.speech import at_first_grad, bad_policy_result, policy_places
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -64,7 +64,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         yield Finding(
             NAME,
             where,
-            f"policy `{policy.name}` returns None when no branch matches: JAX raises at the first `grad`; "
+            f"policy `{policy.name}` returns None when no branch matches: {at_first_grad(model)}; "
             "end it with `return False`",
             severity,
             consequence,

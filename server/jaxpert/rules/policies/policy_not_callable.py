@@ -4,8 +4,8 @@
 
 A string, True or a number, a list, tuple, dict or set, a member of an enumeration, `jax.checkpoint_policies` itself,
 `Saveable` or `Recompute`, or an object whose class has no `__call__`, given as `policy=`; None or False among the
-policies of `save_from_both_policies`. The value is followed through variables, conditional expressions, tables and
-`functools.partial`.
+policies of `save_from_both_policies`; and what a function gives that defines a policy and never returns it. The value
+is followed through variables, conditional expressions, tables and `functools.partial`.
 
 ## Why it matters
 
@@ -47,10 +47,11 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import PolicyUse, is_chosen
 from jaxpert.model.policy_expressions import is_policy
-from jaxpert.model.speech import raises, silent
+from jaxpert.model.speech import at_first_grad, raises, silent
 from jaxpert.model.values import (
     UNKNOWN,
     ClassValue,
+    Def,
     EnumMember,
     Instance,
     Literal,
@@ -63,6 +64,8 @@ from jaxpert.model.values import (
     string,
 )
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.syntax.scopes import Site
+from jaxpert.text.edits import Edit
 from jaxpert.text.near_misses import nearest
 
 NAME = "policy-not-callable"
@@ -85,11 +88,41 @@ def check(model: FileModel) -> Iterator[Finding]:
     for use in model.policy_uses:
         if id(use.argument.node) in rejected:
             continue
+        yield from _made_by_nothing(model, use)
         options = list(use.value.options())
         kinds = [_kind(model, option, use.takes_bools) for option in options]
         for option, kind in zip(options, kinds):
             if kind and (all(kinds) or _is_taken(use, option) or is_chosen(use, option)):
                 yield from _report(model, use, option, kind)
+
+
+def _made_by_nothing(model: FileModel, use: PolicyUse) -> Iterator[Finding]:
+    """What a function of the user's gives that defines a policy and does not return it."""
+    node, site, where = use.argument.node, use.argument.site, model.range_of(use.argument.node)
+    found = site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
+    if found is not None and len(found[1]) == 1 and found[1][0].value is not None:
+        node, site = found[1][0].value, Site(found[1][0].value, found[1][0].scope, found[1][0].block)
+    if not isinstance(node, ast.Call) or where is None or use.takes_bools or not _is_none(use.value):
+        return
+    maker = model.evaluate(node.func, site.scope, site.block)
+    if not isinstance(maker, Def) or maker.function.returns or maker.function.is_generator:
+        return
+    body = getattr(maker.function.node, "body", [])
+    made = body[-1] if isinstance(body, list) and body else None
+    if not isinstance(made, ast.FunctionDef) or len(made.args.args) + len(made.args.posonlyargs) < 1:
+        return
+    definition = (maker.model or model).range_of(maker.function.node)
+    path = "" if maker.model is model else (maker.model or model).path
+    yield Finding(
+        NAME, where, f"`{model.text_of(node)}` gives None, as `{maker.name}` never returns `{made.name}`: there is no "
+        f"policy; end `{maker.name}` with `return {made.name}`", Severity.WARNING,
+        silent(model, "without a policy everything is recomputed"),
+        (Related(definition, f"`{maker.name}` is defined here", path),) if definition is not None else (),
+    )  # fmt: skip
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Literal) and value.value is None
 
 
 def _is_taken(use: PolicyUse, option: Value) -> bool:
@@ -199,7 +232,7 @@ def _report(model: FileModel, use: PolicyUse, option: Value, kind: str) -> Itera
         )  # fmt: skip
         return
     yield Finding(
-        NAME, where, f"{shown} is no policy: JAX raises at the first `grad`; {_advice(model, option, use)}",
+        NAME, where, f"{shown} is no policy: {at_first_grad(model)}; {_advice(model, option, use)}",
         Severity.ERROR, raises(model, "when this is differentiated", "TypeError", text), related,
         exceptions=("TypeError",),
     )  # fmt: skip
@@ -263,6 +296,10 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             if added is None:
                 return None
             space = f"{added.name}.checkpoint_policies"
+            exact = bool(name) and (string(option) or "").endswith(name)
+            is_here = any(part is node for part in ast.walk(use.argument.node))  # elsewhere others may use it
+            if not is_here and option.site is not None and option.site.scope.kind == "class":
+                return _look_up(model, use, space, added.edits) if exact and string(option) == name else None
             new = f"{space}.{name}"
             if listed and isinstance(node, (ast.List, ast.Tuple)):
                 parts = [model.text_of(element) for element in node.elts]
@@ -270,11 +307,19 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
                 for part in parts[1:]:
                     new = f"{space}.save_from_both_policies({new}, {part})"
             edits = verbs.replace_expression(model.source.lines, finding.range, new)
-            exact = bool(name) and (string(option) or "").endswith(name)
-            is_here = any(part is node for part in ast.walk(use.argument.node))  # elsewhere others may use it
             safety = Safety.SAFE if exact and is_here else Safety.UNSAFE
             return Fix(f"Write `{new}`", safety, (*added.edits, *edits)) if edits else None
     return None
+
+
+def _look_up(model: FileModel, use: PolicyUse, space: str, added: tuple[Edit, ...]) -> Fix | None:
+    """Where the name is a member of an enumeration or the default of a field: look the policy up by it."""
+    where = model.range_of(use.argument.node) if use.argument.model is model else None
+    if where is None:
+        return None
+    new = f"getattr({space}, {model.text_of(use.argument.node)})"
+    edits = verbs.replace_expression(model.source.lines, where, new)
+    return Fix(f"Write `{new}`", Safety.UNSAFE, (*added, *edits)) if edits else None
 
 
 _BAD = """\

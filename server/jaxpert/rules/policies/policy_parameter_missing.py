@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.primitive_matches import certain_reads
-from jaxpert.model.speech import policy_places, raised_in_policy
+from jaxpert.model.speech import at_first_grad, policy_places, raised_in_policy
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 
 NAME = "policy-parameter-missing"
@@ -57,8 +57,8 @@ def check(model: FileModel) -> Iterator[Finding]:
             consequence, severity, exceptions = raised_in_policy(model, "KeyError", f"'{read.key}'")
             params = policy.model.text_of(read.node.value)
             yield Finding(
-                NAME, where, f'policy `{policy.name}` reads `"{read.key}"`, which most primitives lack: it raises at '
-                f'the first `grad`; write `{params}.get("{read.key}")`', severity, consequence,
+                NAME, where, f'policy `{policy.name}` reads `"{read.key}"`, which most primitives lack: '
+                f'{at_first_grad(model, "it")}; write `{params}.get("{read.key}")`', severity, consequence,
                 policy_places(model, policy, policy.model.range_of(read.node), "this is what it reads"),
                 exceptions=exceptions,
             )  # fmt: skip

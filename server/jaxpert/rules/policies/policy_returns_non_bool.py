@@ -51,7 +51,7 @@ from jaxpert.model.policies import (
     policy_makers,
     results,
 )
-from jaxpert.model.speech import bad_policy_result, policy_places, raises
+from jaxpert.model.speech import at_first_grad, bad_policy_result, policy_places, raises
 from jaxpert.model.values import (
     NUMPY_BOOL,
     PRIMITIVE_NAME,
@@ -227,7 +227,7 @@ def _report(
     yield Finding(
         NAME,
         where,
-        f"policy `{policy.name}` returns {shown}: JAX raises at the first `grad`; {advice}",
+        f"policy `{policy.name}` returns {shown}: {at_first_grad(model)}; {advice}",
         severity,
         consequence,
         policy_places(model, policy, policy.model.range_of(result.node), "this is what it returns"),
@@ -265,7 +265,7 @@ def _not_called(
     yield Finding(
         NAME,
         where,
-        f"{subject} {what} and is none itself: JAX calls it with a primitive and raises at the first `grad`; {call}",
+        f"{subject} {what} and is none itself: {at_first_grad(model, 'JAX calls it with a primitive and')}; {call}",
         severity,
         consequence,
         related,
@@ -289,7 +289,7 @@ def _never_decides(model: FileModel, policy: CustomPolicy) -> Iterator[Finding]:
     yield Finding(
         NAME,
         where,
-        f"policy `{policy.name}` {word}, so calling it never gives a decision: JAX raises at the first `grad`; "
+        f"policy `{policy.name}` {word}, so calling it never gives a decision: {at_first_grad(model)}; "
         "write a plain function that returns True or False",
         severity,
         consequence,

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import CustomPolicy
-from jaxpert.model.speech import policy_places, raises, silent
+from jaxpert.model.speech import at_first_grad, policy_places, raises, silent
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -66,20 +66,20 @@ def check(model: FileModel) -> Iterator[Finding]:
             )
         else:
             consequence, severity = (
-                raises(model, "when this is differentiated", "TypeError", _error_text(policy, lacking)),
+                raises(model, "when this is differentiated", *_error(policy, lacking)),
                 Severity.ERROR,
             )
         yield Finding(
             NAME,
             where,
-            f"policy `{policy.name}` {lacking}, but JAX calls it as `policy(prim, *avals, **params)`: it raises at the "
-            f"first `grad`; write `{_corrected(policy)}`",
+            f"policy `{policy.name}` {lacking}, but JAX calls it as `policy(prim, *avals, **params)`: "
+            f"{at_first_grad(model, 'it')}; write `{_corrected(policy)}`",
             severity,
             consequence,
             policy_places(
                 model, policy, _signature_range(policy.model, policy), f"`{policy.name}` is defined here"
             ),
-            exceptions=("TypeError",),
+            exceptions=("TypeError", _error(policy, lacking)[0]),
         )
 
 
@@ -103,6 +103,10 @@ def _lacking(policy: CustomPolicy) -> str:
         lacks.append("`**params`")
     if lacks:
         return f"does not take {' and '.join(lacks)}"
+    if len(positional) > 1 and positional[1].arg in policy.given_names:
+        return f"has `{positional[1].arg}` set by keyword, where the first operand goes"
+    if _reads_operand_as_primitive(policy):
+        return f"is taken from its class, so that `{positional[0].arg}` is the primitive"
     if len(required) > 2:
         return f"requires {len(required)} positional arguments"
     unfilled = [
@@ -115,8 +119,30 @@ def _lacking(policy: CustomPolicy) -> str:
     return ""
 
 
+def _reads_operand_as_primitive(policy: CustomPolicy) -> bool:
+    """Whether it is a method without an object, whose second parameter, the first operand, is asked for its name."""
+    node, owner = policy.value.function.node, policy.value.owner
+    if owner is None or policy.value.bound or policy.given or isinstance(node, ast.Lambda) or node.decorator_list:
+        return False
+    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    if len(names) != 2 or names[0] != "self" or len(policy.value.function.inner.bindings.get(names[1], ())) != 1:
+        return False
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "name" and getattr(part.value, "id", "") == names[1]
+        for part in ast.walk(node)
+    )
+
+
+def _error(policy: CustomPolicy, lacking: str) -> tuple[str, str]:
+    if "from its class" in lacking:
+        return "AttributeError", "'ShapedArray' object has no attribute 'name'"
+    return "TypeError", _error_text(policy, lacking)
+
+
 def _error_text(policy: CustomPolicy, lacking: str) -> str:
     name = "<lambda>" if policy.value.name == "lambda" else policy.value.name
+    if "by keyword" in lacking:
+        return f"{name}() got multiple values for argument {lacking.split('`')[1]!r}"
     if "**params" in lacking:
         return f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
     return f"{name}() takes a fixed number of positional arguments, but primitives have one, two or more operands"
@@ -124,13 +150,23 @@ def _error_text(policy: CustomPolicy, lacking: str) -> str:
 
 def _corrected(policy: CustomPolicy) -> str:
     arguments = policy.value.function.node.args
+    if _reads_operand_as_primitive(policy) and policy.value.owner is not None:
+        return f"{policy.value.owner.node.name}(…).{policy.value.name}"
     first = policy.primitive.arg if policy.primitive is not None else "prim"
     avals = arguments.vararg.arg if arguments.vararg is not None else "_"
     params = arguments.kwarg.arg if arguments.kwarg is not None else "__" if avals != "__" else "_"
     if policy.value.name == "lambda":
         return f"lambda {first}, *{avals}, **{params}: …"
     start = "self, " if policy.value.bound else ""
-    return f"def {policy.value.name}({start}{first}, *{avals}, **{params})"
+    behind = "".join(f"{name}, " for name in _names_of_operands(policy))
+    return f"def {policy.value.name}({start}{first}, *{avals}, {behind}**{params})"
+
+
+def _names_of_operands(policy: CustomPolicy) -> list[str]:
+    """The parameters in the place of operands that a partial sets by keyword: they belong behind the ``*``."""
+    arguments = policy.value.function.node.args
+    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][policy.given + 1 :]
+    return [name for name in positional if name in policy.given_names]
 
 
 def _signature_range(model: FileModel, policy: CustomPolicy) -> Range | None:
@@ -159,7 +195,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         arguments = policy.value.function.node.args
         extra = [*arguments.posonlyargs, *arguments.args][policy.given + 1 :]
         definition = model.range_of(policy.value.function.node)
-        if definition is None or policy.primitive is None or extra or "requires" in finding.message:
+        is_other = "requires" in finding.message or "from its class" in finding.message
+        if definition is None or policy.primitive is None or extra or is_other:
             return None
         edits = verbs.add_parameters(model.source.lines, definition)
         return Fix(f"Let `{policy.name}` take whatever JAX passes", Safety.SAFE, edits) if edits else None

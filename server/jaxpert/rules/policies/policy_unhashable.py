@@ -19,7 +19,8 @@ must have __hash__ and __eq__ methods`. With `jax_remat3` on, nothing is raised.
 
 ## What to write instead
 
-`@dataclasses.dataclass(frozen=True)`, with tuples and frozensets for fields; or a `__hash__` beside `__eq__`.
+`@dataclasses.dataclass(frozen=True)`, with tuples and frozensets for fields; `@dataclasses.dataclass(eq=False)` where a
+field has to change or to hold a list, dict or set; or a `__hash__` beside `__eq__`.
 
 ## Known limits
 
@@ -37,6 +38,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jaxpert.fixing import verbs
+from jaxpert.model.dataclass_fields import fields_of
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import PolicyUse
 from jaxpert.model.speech import raises
@@ -47,6 +49,11 @@ from jaxpert.text.lines import Range
 NAME = "policy-unhashable"
 
 _DATACLASS = "dataclasses.dataclass"
+_FROZEN, _BY_IDENTITY = "frozen=True", "eq=False"
+_CONTAINERS = {
+    *("builtins.list", "builtins.dict", "builtins.set", "typing.List", "typing.Dict", "typing.Set"),
+    *("collections.defaultdict", "collections.OrderedDict", "collections.Counter", "collections.deque"),
+}
 _CHANGING = {"__hash__", "__init__", "__post_init__"}
 _PLAIN_BASES = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
 
@@ -115,7 +122,8 @@ def _of_class(model: FileModel, cls: ClassValue, depth: int = 0) -> _Fault | Non
             return None
         if options["frozen"]:
             return None
-        return _Fault(f"the dataclass `{name}` has no hash", decorator, owner, "write `@dataclass(frozen=True)`")
+        option = _BY_IDENTITY if _cannot_be_frozen(owner, cls) else _FROZEN
+        return _Fault(f"the dataclass `{name}` has no hash", decorator, owner, f"write `@dataclass({option})`")
     if "__eq__" in members:
         method = members["__eq__"][-1].node
         return _Fault(f"`{name}` has `__eq__` and no `__hash__`", method, owner, "give it a `__hash__`")
@@ -125,6 +133,21 @@ def _of_class(model: FileModel, cls: ClassValue, depth: int = 0) -> _Fault | Non
         if not isinstance(base, Symbol) or base.path not in _PLAIN_BASES:
             return None
     return None
+
+
+def _cannot_be_frozen(model: FileModel, cls: ClassValue) -> bool:
+    """Whether a method assigns to a field, or a field holds a list, dict or set, which has no hash either."""
+    if _assigns(cls):
+        return True
+    for one in (fields_of(model, cls) or {}).values():
+        where = one.cls.site
+        annotation = one.annotation.value if isinstance(one.annotation, ast.Subscript) else one.annotation
+        if where is None:
+            continue
+        kinds = (one.option("default_factory"), one.model.evaluate(annotation, one.cls.scope, where.block))
+        if any(isinstance(kind, Symbol) and kind.path in _CONTAINERS for kind in kinds):
+            return True
+    return False
 
 
 def _dataclass(model: FileModel, cls: ClassValue) -> tuple[ast.expr | None, dict[str, bool | None]] | None:
@@ -197,20 +220,27 @@ def _range(model: FileModel, node: ast.AST) -> Range | None:
 
 
 def fix(model: FileModel, finding: Finding) -> Fix | None:
-    """Freeze the dataclass, when nothing assigns to its fields."""
+    """Freeze the dataclass, or where that is not enough, give it the hash of an object."""
     for use in model.policy_uses:
         for option in use.value.options():
             fault = _fault(model, option) if isinstance(option, Instance) else None
             if fault is None or fault.model is not model or model.range_of(fault.node) != finding.range:
                 continue
-            if "frozen" not in fault.advice or not isinstance(option, Instance) or _assigns(option.cls):
+            wanted = next((one for one in (_FROZEN, _BY_IDENTITY) if one in fault.advice), None)
+            if wanted is None or not isinstance(option, Instance):
                 return None
+            name, _, setting = wanted.partition("=")
             lines = model.source.lines
             if isinstance(fault.node, ast.Call):
-                edits = verbs.set_keyword(lines, finding.range, "frozen", "True")
+                given = {keyword.arg for keyword in fault.node.keywords}
+                if wanted is _BY_IDENTITY and "order" in given:
+                    return None  # which wants `eq`
+                edits = verbs.set_keyword(lines, finding.range, name, setting)
             else:
-                edits = verbs.call_expression(lines, finding.range, "frozen=True")
-            return Fix(f"Make `{option.cls.node.name}` frozen", Safety.SAFE, edits) if edits else None
+                edits = verbs.call_expression(lines, finding.range, wanted)
+            cls = option.cls.node.name
+            title = f"Make `{cls}` frozen" if wanted is _FROZEN else f"Let `{cls}` be hashed by identity: `{wanted}`"
+            return Fix(title, Safety.SAFE, edits) if edits else None
     return None
 
 

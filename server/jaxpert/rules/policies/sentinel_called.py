@@ -41,7 +41,7 @@ from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policy_expressions import trees_about_policies
-from jaxpert.model.speech import raised_in_policy, raises
+from jaxpert.model.speech import at_first_grad, raised_in_policy, raises
 from jaxpert.model.values import Sequence, Symbol, Value
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Block, CallSite, TreeIndex, scope_of
@@ -144,7 +144,7 @@ def _report(
     consequence, severity, exceptions = raised_in_policy(model, "TypeError", text)
     if not asked:
         consequence, severity = raises(model, "when this runs", "TypeError", text), Severity.ERROR
-    effect = "it raises at the first `grad`" if asked else "it raises here"
+    effect = at_first_grad(model, "it") if asked else "it raises here"
     yield Finding(
         NAME, where, f"{message}: {effect}; {advice}", severity, consequence, exceptions=exceptions or ("TypeError",)
     )

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policy_expressions import TruthTest, may_recompute, truth_tests
-from jaxpert.model.speech import raised_in_policy, silent
+from jaxpert.model.speech import at_first_grad, raised_in_policy, silent
 from jaxpert.model.values import Symbol
 from jaxpert.rulekit.rule import Example, Finding, Fix, Rule, Safety, Severity, Silent
 
@@ -61,8 +61,9 @@ def check(model: FileModel) -> Iterator[Finding]:
             text = f"unsupported operand type(s) for {test.how}: 'RecomputeType' and 'bool'"
             consequence, severity, exceptions = raised_in_policy(model, "TypeError", text)
             yield Finding(
-                NAME, where, f"`{shown}` can be {_answer(model, test)}, which has no `{test.how}`: it raises at the "
-                "first `grad`; let both policies return bools", severity, consequence, exceptions=exceptions,
+                NAME, where, f"`{shown}` can be {_answer(model, test)}, which has no `{test.how}`: "
+                f"{at_first_grad(model, 'it')}; let both policies return bools",
+                severity, consequence, exceptions=exceptions,
             )  # fmt: skip
             continue
         subject = f"`{shown}` can be {_answer(model, test)}, which is"
