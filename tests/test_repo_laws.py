@@ -40,7 +40,7 @@ LONG_FILES: dict[str, str] = {
     "server/jaxpert/model/evaluate.py": "one interpreter; its forms of expression are in the files beside it",
     "server/jaxpert/model/file_model.py": "the facade over all facts: one short property for each",
     "server/jaxpert/project/workspace.py": "one object owns the files; everything it does needs their state",
-    "server/jaxpert/syntax/scopes.py": "one walk over a tree collects all that is asked of it later",
+    "server/jaxpert/syntax/indexing.py": "one walk over a tree collects all that is asked of it later",
     "server/jaxpert/syntax/units.py": "one object owns the units; cutting it would expose their state",
     "tests/project/test_workspace.py": "cases of one object",
 }

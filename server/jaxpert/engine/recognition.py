@@ -33,16 +33,18 @@ _PYTHONS_OWN = frozenset(
 )
 """Words that any Python program may raise: a text of nothing else says little."""
 
-_OF_JAX = frozenset(
-    "jax jaxpr jit grad vjp jvp vmap pmap scan cond lax jnp xla remat remat2 checkpoint checkpoint_name "
-    "checkpointed rematerialization rematerialized policy policies offload offloaded offloadable saveable "
-    "recompute residual residuals prevent_cse static_argnums static_argnames in_axes out_axes has_aux tracer "
-    "tracers traced tracing leaked pytree pytrees treedef treedefs pytreedef pytreespec leaf leaves aval avals "
-    "shapedarray primitive primitives primals tangent tangents cotangent cotangents custom_vjp custom_jvp batched "
-    "vmapped differentiated differentiation callback concretizationtypeerror tracerboolconversionerror "
-    "tracerarrayconversionerror tracerintegerconversionerror nonconcretebooleanindexerror "
-    "unexpectedtracererror".lower().split()
-)
+_OF_JAX = frozenset({
+    "jax", "jaxpr", "jit", "grad", "vjp", "jvp", "vmap", "pmap", "scan", "cond", "lax", "jnp", "xla", "remat",
+    "remat2", "checkpoint", "checkpoint_name", "checkpointed", "rematerialization", "rematerialized", "policy",
+    "policies", "offload", "offloaded", "offloadable", "saveable", "recompute", "residual", "residuals",
+    "prevent_cse", "static_argnums", "static_argnames", "in_axes", "out_axes", "has_aux", "tracer", "tracers",
+    "traced", "tracing", "leaked", "pytree", "pytrees", "treedef", "treedefs", "pytreedef", "pytreespec", "leaf",
+    "leaves", "aval", "avals", "shapedarray", "primitive", "primitives", "primals", "tangent", "tangents",
+    "cotangent", "cotangents", "custom_vjp", "custom_jvp", "batched", "vmapped", "differentiated",
+    "differentiation", "callback", "concretizationtypeerror", "tracerboolconversionerror",
+    "tracerarrayconversionerror", "tracerintegerconversionerror", "nonconcretebooleanindexerror",
+    "unexpectedtracererror",
+})  # fmt: skip
 """Words that, among those of Python and of other libraries, say that a text is about JAX."""
 
 _COMMON = 0.12

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from jaxpert.fixing.passage import Passage, function_at, replace_node, same_tree, statement
-from jaxpert.syntax import scopes
+from jaxpert.syntax import indexing, scopes
 from jaxpert.syntax.logical_lines import find_comments
 from jaxpert.syntax.parse import SyntaxProblem, parse
 from jaxpert.syntax.scopes import Scope, TreeIndex
@@ -99,7 +99,7 @@ class _Places:
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
         self.parents = {child: parent for parent in ast.walk(passage.tree) for child in ast.iter_child_nodes(parent)}
-        self.tree: TreeIndex = scopes.index(passage.tree.body, Scope("module", None, None, None))
+        self.tree: TreeIndex = indexing.index(passage.tree.body, Scope("module", None, None, None))
 
     def holder(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around ``node``, or ``node`` itself."""

@@ -28,7 +28,7 @@ from jaxpert.fixing.passage import (
     statement,
     statement_at,
 )
-from jaxpert.syntax import scopes
+from jaxpert.syntax import indexing, scopes
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range
 
@@ -389,7 +389,7 @@ def _may_assign(passage: Passage, place: ast.stmt, name: str) -> bool:
 
 
 def _index(passage: Passage) -> scopes.TreeIndex:
-    return scopes.index(passage.tree.body, scopes.Scope("module", None, None, None))
+    return indexing.index(passage.tree.body, scopes.Scope("module", None, None, None))
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -115,18 +115,27 @@ def _tells_more(tree: TreeIndex, names: frozenset[str]) -> bool:
 
 def _brought(model: FileModel) -> frozenset[str]:
     """Names imported from modules of the workspace that speak of rematerialization."""
+    return names_imported(model, model.may_wrap)
+
+
+def names_imported(model: FileModel, is_wanted: Callable[[str, str], bool]) -> frozenset[str]:
+    """Names that imports bind to a ``module, name`` (or a whole module, without name) that is wanted; no libraries."""
     return frozenset(
         binding.name
-        for tree in model.every_tree
+        for tree in model.source.trees()
         for binding in tree.aliases
         if binding.kind is BindingKind.FROM_IMPORT
         if (module := model.absolute(str(binding.detail[0]), int(str(binding.detail[1])))) is not None
-        if not model.is_library(module) and model.may_wrap(module, str(binding.detail[2]))
+        if not model.is_library(module) and is_wanted(module, str(binding.detail[2]))
     ) | frozenset(
         name
         for name, bindings in model.source.module.bindings.items()
-        if any(it.kind is BindingKind.IMPORT and not model.is_library(str(it.detail[1])) for it in bindings)
-        if any(it.kind is BindingKind.IMPORT and model.may_wrap(str(it.detail[1]), "") for it in bindings)
+        if any(
+            it.kind is BindingKind.IMPORT
+            and not model.is_library(str(it.detail[1]))
+            and is_wanted(str(it.detail[1]), "")
+            for it in bindings
+        )
     )
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.calls import ApiCall, api_calls_in, callees_in
-from jaxpert.model.transformed_calls import decorating, static_parameters
+from jaxpert.model.decorators import decorating
+from jaxpert.model.transformed_calls import static_parameters
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import Def, Symbol
+from jaxpert.model.values import Def
 from jaxpert.syntax.scopes import Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[tuple[ast.AST, list[
     for function, decorator, value in callees_in(model, tree).decorated:
         if decorator is not getattr(function.node, "decorator_list", [None])[-1] or function.scope.kind == "class":
             continue
-        options = decorating(model, value)
-        api = model.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
+        api, options = decorating(model, value) or (None, None)
         if api is not None and api.kind in (ApiKind.TRANSFORM, ApiKind.CHECKPOINT):
             site = Site(decorator, function.scope, function.block)
             target = Def(function, site=Site(function.node, function.scope, function.block), model=model)

@@ -26,7 +26,8 @@ from jaxpert.model.array_makers import (
 from jaxpert.model.operators import item
 from jaxpert.model.values import UNKNOWN, CallResult, Choice, Literal, Symbol, Typed, Value, string
 from jaxpert.model.values import Sequence as Items
-from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope, is_changed_elsewhere, reaching
+from jaxpert.syntax.reaching import is_changed_elsewhere, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -29,7 +29,8 @@ from jaxpert.model.values import (
     truth,
 )
 from jaxpert.syntax.executed import executed
-from jaxpert.syntax.scopes import BindingKind, Block, Scope, Site, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import BindingKind, Block, Scope, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -11,7 +11,8 @@ from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, bind
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Frame, Instance, Partial, Symbol, Value
-from jaxpert.syntax.scopes import Binding, BindingKind, Scope, Site, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Scope, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from jaxpert.model.aliases import last_word
 from jaxpert.model.call_results import arguments_of, frame_of
 from jaxpert.model.touched import is_touched
 from jaxpert.model.values import UNKNOWN, Def, Frame, Value
@@ -46,9 +47,7 @@ def _calls_by_name(tree: TreeIndex) -> dict[str, list[CallSite]]:
         return kept
     found: dict[str, list[CallSite]] = {}
     for site in tree.calls:
-        func = site.node.func
-        name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-        found.setdefault(name, []).append(site)
+        found.setdefault(last_word(site.node.func), []).append(site)
     tree.facts["calls by name"] = found
     return found
 

@@ -35,6 +35,7 @@ from jaxpert.model.values import (
     Symbol,
     Table,
     Value,
+    is_none,
     string,
 )
 from jaxpert.syntax.scopes import BindingKind, Block, Site
@@ -162,7 +163,7 @@ def decoded_value(model: FileModel, value: Value, pickers: list[tuple[str, Value
 
 def is_policy(model: FileModel, value: Value) -> bool:
     """Whether everything that ``value`` can be is a policy of JAX, or made by a factory of JAX; or None beside one."""
-    options = [option for option in value.options() if not (isinstance(option, Literal) and option.value is None)]
+    options = [option for option in value.options() if not is_none(option)]
     return bool(options) and all(api_of(model, option) is not None for option in options)
 
 

@@ -11,7 +11,7 @@ from jaxpert.model.effect_kinds import Effect, EffectKind
 from jaxpert.model.effect_paths import Reaching
 from jaxpert.model.traced_arguments import traced_arguments
 from jaxpert.model.transforms import Checkpoint, parameters
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Literal, Partial, Symbol, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Symbol, Value, is_none
 from jaxpert.rulekit.rule import Related
 from jaxpert.syntax.children import walk
 from jaxpert.text.lines import Range
@@ -102,7 +102,7 @@ def recomputes(model: FileModel, checkpoint: Checkpoint) -> bool:
         value = option
         while isinstance(value, Partial):
             value = value.target
-        if isinstance(value, Literal) and value.value is None:
+        if is_none(value):
             continue
         api = model.db.api(value.path) if isinstance(value, (Symbol, CallResult)) else None
         if api is None or api.kind not in (ApiKind.POLICY, ApiKind.POLICY_FACTORY) or _MAY_SAVE_ALL & api.traits:

@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.calls import ApiCall, Argument, api_calls_in, bind, callees_in
+from jaxpert.model.decorators import decorating
 from jaxpert.model.handed_functions import handed_functions
 from jaxpert.model.paths import is_stub
-from jaxpert.model.transformed_calls import decorating, results
+from jaxpert.model.transformed_calls import results
 from jaxpert.model.transforms import call_site
-from jaxpert.model.values import CallResult, Def, Instance, Literal, Partial, Sequence, Symbol, Typed, Value, truth
+from jaxpert.model.values import (
+    CallResult,
+    Def,
+    Instance,
+    Partial,
+    Sequence,
+    Symbol,
+    Typed,
+    Value,
+    is_none,
+    truth,
+)
 from jaxpert.syntax.scopes import Function, Site, TreeIndex
 
 if TYPE_CHECKING:
@@ -69,8 +81,7 @@ def _in_tree(model: FileModel, tree: TreeIndex) -> Iterator[EmptyResult]:
     for function, decorator, value in callees_in(model, tree).decorated:
         if model.is_dead(function.block):
             continue
-        options = decorating(model, value)
-        api = model.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
+        api, options = decorating(model, value) or (None, None)
         if api is None or not _derives(api):
             continue
         owner = model.evaluator.class_of(function.scope) if function.scope.kind == "class" else None
@@ -160,7 +171,7 @@ def _first_of_pair(value: Value) -> Value | None:
 
 
 def _is_none(value: Value) -> bool:
-    return (isinstance(value, Literal) and value.value is None) or (isinstance(value, Typed) and value.type == "None")
+    return is_none(value) or (isinstance(value, Typed) and value.type == "None")
 
 
 def _last(model: FileModel, function: Function) -> ast.stmt | None:

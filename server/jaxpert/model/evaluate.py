@@ -43,17 +43,8 @@ from jaxpert.model.values import (
     truth,
 )
 from jaxpert.syntax.changes import Change, changes
-from jaxpert.syntax.scopes import (
-    Binding,
-    BindingKind,
-    Block,
-    Function,
-    Scope,
-    Site,
-    TreeIndex,
-    is_changed_elsewhere,
-    reaching,
-)
+from jaxpert.syntax.reaching import is_changed_elsewhere, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

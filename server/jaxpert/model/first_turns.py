@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.calls import Argument
 from jaxpert.model.values import UNKNOWN, Value
-from jaxpert.syntax.scopes import BindingKind, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import BindingKind
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.call_results import result_of
 from jaxpert.model.registrations import Registration, registrations
-from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Literal, Sequence, Value
+from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -74,11 +74,6 @@ def _candidates(model: FileModel, registration: Registration) -> Iterator[tuple[
     argument = registration.call.arguments.get(name) if registration.call is not None and name else None
     if argument is not None:
         yield argument.value, with_keys
-
-
-def is_plain_none(value: Value) -> bool:
-    """Whether a value is None."""
-    return isinstance(value, Literal) and value.value is None
 
 
 _KEYS = {f"jax.tree_util.{name}" for name in ("GetAttrKey", "DictKey", "SequenceKey", "FlattenedIndexKey")}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.values import Literal
 from jaxpert.syntax.expressions import Expression, expressions
-from jaxpert.syntax.scopes import MOST_IN_32_BITS, Block, Scope, TreeIndex
+from jaxpert.syntax.indexing import MOST_IN_32_BITS
+from jaxpert.syntax.scopes import Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
-from jaxpert.model.transformed_calls import TransformedCall, decorating, made_by_call, made_by_decorator
+from jaxpert.model.decorators import decorating
+from jaxpert.model.transformed_calls import TransformedCall, made_by_call, made_by_decorator
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import CallResult, Def, Symbol
+from jaxpert.model.values import CallResult, Def
 from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def _below(owner: FileModel, made_by: Checkpoint, target: Def) -> Iterator[tuple
     decorators = getattr(function.node, "decorator_list", [])
     for decorator in decorators[decorators.index(made_by.node) + 1 :]:
         value = owner.evaluate(decorator, function.scope, function.block)
-        options = decorating(owner, value)
-        api = owner.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
+        api, options = decorating(owner, value) or (None, None)
         if api is None:
             return
         yield Checkpoint(api, options, decorator, Site(decorator, function.scope, function.block), target, True), owner

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model import classes
 from jaxpert.model.dataclass_fields import Field, dataclass_decorator, fields_of
-from jaxpert.model.registrations import Registration, registrations
+from jaxpert.model.registrations import registrations_of
 from jaxpert.model.values import UNKNOWN, CallResult, ClassValue, Instance, Sequence, Symbol, Value, string
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def children_of(model: FileModel, made: Instance) -> list[Child]:
     if not fields:
         return []
     is_named_tuple = _NAMED_TUPLE in _bases(model, cls)
-    if is_named_tuple and any(True for file in {id(owner): owner, id(model): model}.values() for _ in _of(file, cls)):
+    if is_named_tuple and registrations_of(model, cls):
         return []
     static = set() if is_named_tuple else _static(model, cls, fields)
     if static is None:
@@ -80,7 +80,7 @@ def _static(model: FileModel, cls: ClassValue, fields: dict[str, Field]) -> set[
     made_by = {*_bases(model, cls), *_decorators(owner, cls)}
     if made_by & _STRUCTS:
         return by_option
-    registered = [one for file in {id(owner): owner, id(model): model}.values() for one in _of(file, cls)]
+    registered = registrations_of(model, cls)
     if len(registered) != 1 or registered[0].name != "register_dataclass" or dataclass_decorator(owner, cls) is None:
         return None
     call = registered[0].call
@@ -99,9 +99,3 @@ def _decorators(model: FileModel, cls: ClassValue) -> Iterator[str]:
         value = model.evaluate(decorator, cls.site.scope, cls.site.block)
         if isinstance(value, (Symbol, CallResult)):
             yield value.path
-
-
-def _of(model: FileModel, cls: ClassValue) -> Iterator[Registration]:
-    for one in registrations(model):
-        if isinstance(one.cls, ClassValue) and one.cls.scope is cls.scope:
-            yield one

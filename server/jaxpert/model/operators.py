@@ -27,6 +27,7 @@ from jaxpert.model.values import (
     Typed,
     Value,
     choice,
+    is_none,
     string,
     truth,
 )
@@ -250,7 +251,7 @@ def _compared(left: Value, operator: ast.cmpop, right: Value) -> bool | None:
         return (wanted in keys) is isinstance(operator, ast.In)
     one, other = _plain(left), _plain(right)
     if one is None or other is None:
-        if isinstance(operator, (ast.Is, ast.IsNot)) and isinstance(right, Literal) and right.value is None \
+        if isinstance(operator, (ast.Is, ast.IsNot)) and is_none(right) \
                 and isinstance(left, (Def, ClassValue, Partial, Sequence, Table, Instance)):
             return isinstance(operator, ast.IsNot)
         return None

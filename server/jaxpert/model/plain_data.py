@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.values import Def, Symbol
-from jaxpert.syntax.scopes import BindingKind, Block, Scope, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import BindingKind, Block, Scope
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

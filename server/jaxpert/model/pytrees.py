@@ -17,7 +17,8 @@ from jaxpert.model.structures import Dict, Leaf, List, Node, NoneNode, Structure
 from jaxpert.model.touched import is_touched
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.values import CallResult, ClassValue, Frame, Instance, Literal, Partial, Symbol, Table, Typed, Value
-from jaxpert.syntax.scopes import Block, Scope, Site, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import Block, Scope, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jaxpert.jaxdb.library_objects import LIBRARY_OBJECTS
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model import classes
 from jaxpert.model.dataclass_fields import dataclass_decorator
 from jaxpert.model.fuel import FUEL
-from jaxpert.model.library_objects import LIBRARY_OBJECTS
 from jaxpert.model.node_children import Child, children_of
 from jaxpert.model.paths import ends_of
 from jaxpert.model.registrations import Standing, standing

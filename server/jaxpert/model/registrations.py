@@ -108,6 +108,17 @@ def _path(value: Value) -> str:
     return value.path if isinstance(value, Symbol) else ""
 
 
+def registrations_of(model: FileModel, cls: ClassValue) -> list[Registration]:
+    """How the class is registered, in its own file or in that of ``model``."""
+    files = {id(file): file for file in (cls.model or model, model)}.values()
+    return [
+        one
+        for file in files
+        for one in registrations(file)
+        if isinstance(one.cls, ClassValue) and one.cls.scope is cls.scope
+    ]
+
+
 def standing(model: FileModel, cls: ClassValue, depth: int = 0) -> Standing:
     """Whether JAX looks into objects of the class, as far as its own file and ``model``'s tell."""
     owner = cls.model or model

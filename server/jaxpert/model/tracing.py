@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxpert.model.values import Def, Literal, Sequence, Symbol, Table, Typed, Value
-from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

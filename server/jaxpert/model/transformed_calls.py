@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from jaxpert.jaxdb.schema import Api, ApiKind
 from jaxpert.model.call_results import result_of
 from jaxpert.model.calls import ApiCall, Argument, bind, callees_in
+from jaxpert.model.decorators import decorating, without_function
 from jaxpert.model.refused_types import Refused
 from jaxpert.model.transforms import Checkpoint, call_site, indices_in
 from jaxpert.model.values import (
@@ -25,6 +26,7 @@ from jaxpert.model.values import (
     Sequence,
     Symbol,
     Value,
+    is_none,
     string,
 )
 from jaxpert.syntax.scopes import BindingKind, CallSite, Site, TreeIndex
@@ -142,8 +144,7 @@ def applications(model: FileModel) -> Iterator[Checkpoint]:
         if _makes_function(call.api) and fun is not None and not call.is_partial and not call.opened:
             yield Checkpoint(call.api, call, call.node, call.site, fun.value, False)
     for function, decorator, value in model.callees.decorated:
-        options = decorating(model, value)
-        api = model.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
+        api, options = decorating(model, value) or (None, None)
         if api is None or not _makes_function(api):
             continue
         below = getattr(function.node, "decorator_list", [])
@@ -196,7 +197,7 @@ def made_by_call(model: FileModel, callee: CallResult) -> _Made | None:
         return None
     owner, site = callee.model or model, callee.site
     if isinstance(callee.callee, CallResult):
-        options = _factory(owner, callee.callee)
+        options = without_function(owner, callee.callee)
         if options is None or not callee.call.args or isinstance(callee.call.args[0], ast.Starred):
             return None
         target = owner.evaluate(callee.call.args[0], site.scope, site.block)
@@ -207,14 +208,6 @@ def made_by_call(model: FileModel, callee: CallResult) -> _Made | None:
             return None
         target = fun.value
     return Checkpoint(options.api, options, callee.call, site, target, False), owner, False
-
-
-def _factory(model: FileModel, value: Value) -> ApiCall | None:
-    """The call of a transformation that got its options but not yet its function."""
-    if not isinstance(value, CallResult) or value.site is None or isinstance(value.callee, CallResult):
-        return None
-    options = bind(value.model or model, call_site(value.site, value.call), value.callee)
-    return options if options is not None and options.role("fun") is None and not options.opened else None
 
 
 def made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
@@ -229,21 +222,10 @@ def made_by_decorator(model: FileModel, callee: Value) -> _Made | None:
         value = owner.evaluate(decorator, function.scope, function.block)
         if isinstance(value, Symbol) and value.path in ("builtins.staticmethod", "builtins.classmethod"):
             continue
-        options = decorating(owner, value)
-        api = owner.db.api(value.path) if isinstance(value, Symbol) else options.api if options is not None else None
+        api, options = decorating(owner, value) or (None, None)
         site = Site(decorator, function.scope, function.block)
         whole = replace(target, bound=False)  # the transformation gets ``self`` like any other argument
         return (Checkpoint(api, options, decorator, site, whole, True), owner, target.bound) if api else None
-    return None
-
-
-def decorating(model: FileModel, value: Value) -> ApiCall | None:
-    """The options that a decorator gives to a transformation, by ``functools.partial`` or a call without function."""
-    if isinstance(value, CallResult):
-        return _factory(model, value)
-    if isinstance(value, Partial) and value.site is not None and isinstance(value.site.node, ast.Call):
-        options = bind(value.model or model, call_site(value.site, value.site.node), value.target, is_partial=True)
-        return options if options is not None and not options.opened else None
     return None
 
 
@@ -379,7 +361,7 @@ def _mapped(call: TransformedCall) -> list[Passed] | None:
     if axes is None or (isinstance(axes, Literal) and type(axes.value) is int):
         return found
     by_name = [passed for passed in found if passed.position is None]
-    if isinstance(axes, Literal) and axes.value is None:
+    if is_none(axes):
         return by_name
     if not isinstance(axes, Sequence) or not axes.exact or len(axes.items) != call.count or call.opened:
         return None

@@ -20,9 +20,10 @@ from jaxpert.model.caller_frames import frames_of_callers, runs_whenever
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.structures import Dict, Leaf, List, Mismatch, MismatchKind, NoneNode, Structure, Tuple, mismatches
-from jaxpert.model.values import Def, Frame, Literal, Partial, Symbol, Value
+from jaxpert.model.values import Def, Frame, Partial, Symbol, Value, is_none
 from jaxpert.syntax.children import children, walk
-from jaxpert.syntax.scopes import BindingKind, reaching
+from jaxpert.syntax.reaching import reaching
+from jaxpert.syntax.scopes import BindingKind
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -151,7 +152,7 @@ def _none_as_leaf(structure: Structure) -> Structure:
 def _tests_none(is_leaf: Argument) -> bool | None:
     """Whether ``is_leaf`` is true for None and nothing else."""
     value = is_leaf.value
-    if isinstance(value, Literal) and value.value is None:
+    if is_none(value):
         return False
     if not isinstance(value, Def):
         return None

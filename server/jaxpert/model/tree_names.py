@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
 from jaxpert.model.aliases import last_word
+from jaxpert.model.missing_names import MissingName
 from jaxpert.model.values import Symbol
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MODULES = ("jax.tree", "jax.tree_util")
 _OWNERS = ("jax", *_MODULES)
 _PREFIXES = ("tree_", "treedef_")
+_ASKED = tuple(f".{prefix}" for prefix in _PREFIXES)
 
 GONE = {
     **{
@@ -37,26 +38,8 @@ _OLD_NAMES = {"tree_multimap": "tree_map", "multimap": "map"}
 """What was renamed before 0.4.30, with the same parameters."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MissingTreeName:
-    """A tree function that is not where it is looked for.
-
-    Attributes:
-        node: the alias of an import, or the attribute expression.
-        owner: the module that is asked.
-        name: what is asked for.
-        home: the dotted path of the same function; "" when there is none.
-    """
-
-    node: ast.alias | ast.Attribute
-    site: Site
-    owner: str
-    name: str
-    home: str
-
-
-def missing_tree_names(model: FileModel) -> list[MissingTreeName]:
-    """All of them in the trees in focus."""
+def missing_tree_names(model: FileModel) -> list[MissingName]:
+    """All of them in the trees in focus; the ``home`` of each is the whole path of the same function."""
     if not model.source.contains("tree"):
         return []
     modules = model.remembered("names of tree modules", lambda: _aliases(model))
@@ -72,12 +55,12 @@ def _aliases(model: FileModel) -> frozenset[str]:
     return frozenset(found)
 
 
-def _in_tree(model: FileModel, tree: TreeIndex, modules: frozenset[str]) -> Iterator[MissingTreeName]:
+def _in_tree(model: FileModel, tree: TreeIndex, modules: frozenset[str]) -> Iterator[MissingName]:
     for statement, block in tree.block_of.items():
         if isinstance(statement, ast.ImportFrom) and not statement.level and statement.module in _OWNERS:
             yield from _imported(model, statement, block)
     mentioned = tree.mentions()
-    asked = any(word.startswith((".tree_", ".treedef_")) for word in mentioned)
+    asked = model.source.contains_any(_ASKED) and any(word.startswith(_ASKED) for word in mentioned)
     if not asked and not any(name in mentioned or f".{name}" in mentioned for name in modules):
         return
     for expression in compounds(tree, ast.Attribute):
@@ -87,17 +70,17 @@ def _in_tree(model: FileModel, tree: TreeIndex, modules: frozenset[str]) -> Iter
                 yield from _attribute(model, node, expression.scope, expression.block)
 
 
-def _imported(model: FileModel, statement: ast.ImportFrom, block: Block) -> Iterator[MissingTreeName]:
+def _imported(model: FileModel, statement: ast.ImportFrom, block: Block) -> Iterator[MissingName]:
     owner = str(statement.module)
     for alias in statement.names:
         if owner == "jax" and not alias.name.startswith(_PREFIXES):
             continue
         if _is_missing(model, owner, alias.name) and not model.is_dead(block):
             home = _home(model, owner, alias.name, by_import=True)
-            yield MissingTreeName(alias, Site(statement, model.scope_of(block), block), owner, alias.name, home)
+            yield MissingName(alias, Site(statement, model.scope_of(block), block), owner, alias.name, home)
 
 
-def _attribute(model: FileModel, node: ast.Attribute, scope: Scope, block: Block) -> Iterator[MissingTreeName]:
+def _attribute(model: FileModel, node: ast.Attribute, scope: Scope, block: Block) -> Iterator[MissingName]:
     base = node.value
     options = list(model.evaluate(base, scope, block).options())
     owner = options[0].path if len(options) == 1 and isinstance(options[0], Symbol) else ""
@@ -107,7 +90,7 @@ def _attribute(model: FileModel, node: ast.Attribute, scope: Scope, block: Block
         return
     if _is_missing(model, owner, node.attr) and not model.is_dead(block):
         home = _home(model, owner, node.attr, by_import=False)
-        yield MissingTreeName(node, Site(node, scope, block), owner, node.attr, home)
+        yield MissingName(node, Site(node, scope, block), owner, node.attr, home)
 
 
 def _is_missing(model: FileModel, owner: str, name: str) -> bool:

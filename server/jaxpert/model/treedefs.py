@@ -23,7 +23,8 @@ from jaxpert.model.structures import Structure, Unknown, leaf_count
 from jaxpert.model.touched import is_touched
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, Def, Literal, Sequence, Symbol, Value
-from jaxpert.syntax.scopes import Binding, BindingKind, Site, is_changed_elsewhere, reaching
+from jaxpert.syntax.reaching import is_changed_elsewhere, reaching
+from jaxpert.syntax.scopes import Binding, BindingKind, Site
 
 if TYPE_CHECKING:
     from jaxpert.model.calls import Argument

@@ -210,6 +210,11 @@ def truth(value: Value) -> bool | None:
     return None
 
 
+def is_none(value: Value) -> bool:
+    """Whether ``value`` is None, written as such."""
+    return isinstance(value, Literal) and value.value is None
+
+
 def string(value: Value) -> str | None:
     """The text of a string literal or of a member of a string enumeration; None for anything else."""
     if isinstance(value, Literal) and isinstance(value.value, str):

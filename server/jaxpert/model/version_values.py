@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
+from jaxpert.model.aliases import last_word, names_imported
 from jaxpert.model.values import CallResult, Literal, Sequence, Symbol
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope
@@ -25,8 +26,10 @@ _METADATA = {"importlib.metadata.version", "importlib_metadata.version"}
 _PACKAGES = ("jax", "jaxlib")
 _PARSERS = ("parse", "Version", "LooseVersion", "StrictVersion", "parse_version")
 _PARTS = ("release", "major", "minor", "micro", "base_version", "public")
-_ASKS = ("version",)
+_ASKS = ("__version", "importlib")
+"""One of these stands in every file that asks for a version itself."""
 _VALUES = (BindingKind.ASSIGN, BindingKind.UNPACK)
+_IMPORTS = (BindingKind.IMPORT, BindingKind.FROM_IMPORT)
 _DEEPEST = 4
 _MOST_NESTED = 12
 
@@ -171,24 +174,26 @@ def _is_of_jax(call: ast.Call) -> bool:
 
 def is_about_version(model: FileModel, node: ast.AST, scope: Scope, block: Block, depth: int = 0) -> bool:
     """Whether ``node`` asks for the version of JAX, be it through variables, functions and other files."""
+    asks = model.source.contains_any(_ASKS)
+    own = model.lasting("names of own modules", lambda: names_imported(model, lambda module, _: model.matters(module)))
+    if not asks and not own:
+        return False
     for part in walk(node):
         if isinstance(part, ast.Call):
-            if _last_word(part.func) == "version" and _is_of_jax(part):
+            if asks and last_word(part.func) == "version" and _is_of_jax(part):
                 value = model.evaluate(part, scope, block)
                 if isinstance(value, CallResult) and value.path in _METADATA:
                     return True
         elif isinstance(part, (ast.Attribute, ast.Name)):
-            if "version" in _last_word(part):
+            if asks and "version" in last_word(part):
                 value = model.evaluate(part, scope, block)
                 if isinstance(value, Symbol) and value.path in _STRINGS | _TUPLES:
                     return True
-            if depth < _DEEPEST and _stands_for_version(model, part, scope, block, depth):
-                return True
+            named = part if isinstance(part, ast.Name) else part.value
+            if depth < _DEEPEST and (asks or (isinstance(named, ast.Name) and named.id in own)):
+                if _stands_for_version(model, part, scope, block, depth):
+                    return True
     return False
-
-
-def _last_word(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _stands_for_version(
@@ -197,7 +202,8 @@ def _stands_for_version(
     """Whether a variable, or one of another file's, holds something that was made of the version."""
     if isinstance(node, ast.Name):
         return _is_made_of_version(model, node.id, scope, depth)
-    if not isinstance(node.value, ast.Name):
+    found = scope.lookup(node.value.id) if isinstance(node.value, ast.Name) else None
+    if found is None or found[1][0].kind not in _IMPORTS:
         return False
     owner = model.evaluate(node.value, scope, block)
     other = model.lookup(owner.path) if isinstance(owner, Symbol) and not model.is_library(owner.path) else None

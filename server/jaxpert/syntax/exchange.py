@@ -15,8 +15,9 @@ from jaxpert.syntax.changes import ADDING, REMOVING
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.equality import are_the_same
 from jaxpert.syntax.expressions import by_kind
+from jaxpert.syntax.indexing import index_statement
 from jaxpert.syntax.parse import parse
-from jaxpert.syntax.scopes import Block, Scope, TreeIndex, index_statement, scope_of
+from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Expr)
 _TELLING = (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)

@@ -20,8 +20,9 @@ from jaxpert.syntax.changes import changes
 from jaxpert.syntax.children import children
 from jaxpert.syntax.equality import are_the_same
 from jaxpert.syntax.exchange import exchanged
+from jaxpert.syntax.indexing import index
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
-from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex, index
+from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex
 from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Range, clamp, range_at, split_lines
 

@@ -49,7 +49,19 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.static_argnums import class_name
 from jaxpert.model.transforms import Checkpoint, parameters, static_indices
-from jaxpert.model.values import CallResult, Choice, Def, Literal, Partial, Sequence, Symbol, Typed, Value, truth
+from jaxpert.model.values import (
+    CallResult,
+    Choice,
+    Def,
+    Literal,
+    Partial,
+    Sequence,
+    Symbol,
+    Typed,
+    Value,
+    is_none,
+    truth,
+)
 from jaxpert.model.wrapped_calls import passed, wrapped_calls
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 
@@ -100,7 +112,7 @@ def _faults(model: FileModel) -> Iterator[_Fault]:
 def _of_wrong_type(model: FileModel, argument: Argument) -> Iterator[_Fault]:
     value = argument.value
     for option in value.options():
-        if isinstance(value, Choice) and isinstance(option, Literal) and option.value is None:
+        if isinstance(value, Choice) and is_none(option):
             continue  # a default that may have been replaced
         kind = _kind(option)
         if kind == "str":

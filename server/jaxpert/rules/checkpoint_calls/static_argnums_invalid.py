@@ -52,7 +52,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.static_argnums import COLLECTIONS, class_name, misses, refused, refused_at_once, refused_item
 from jaxpert.model.transforms import Checkpoint, Parameters, fills_defaults, indices_in, marked, parameters
-from jaxpert.model.values import Choice, Literal, Sequence, Value
+from jaxpert.model.values import Choice, Literal, Sequence, Value, is_none
 from jaxpert.model.wrapped_calls import Passed, WrappedCall, called_checkpoints, passed, wrapped_calls
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
@@ -105,7 +105,7 @@ def _faults(model: FileModel) -> Iterator[_Fault]:
 def _of_wrong_type(model: FileModel, api: Api, argument: Argument) -> Iterator[_Fault]:
     value = argument.value
     for option in value.options():
-        if isinstance(value, Choice) and isinstance(option, Literal) and option.value is None:
+        if isinstance(value, Choice) and is_none(option):
             continue  # a default that may have been replaced
         text = refused(model, api, class_name(option))
         if text:

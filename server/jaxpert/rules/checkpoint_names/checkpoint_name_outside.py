@@ -45,7 +45,7 @@ from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.values import Def, string
 from jaxpert.model.wrapped_calls import passed, wrapped_calls
 from jaxpert.rulekit.rule import Example, Finding, Related, Rule, Severity, Silent
-from jaxpert.syntax.scopes import reaching
+from jaxpert.syntax.reaching import reaching
 from jaxpert.text.lines import Range
 
 NAME = "checkpoint-name-outside"

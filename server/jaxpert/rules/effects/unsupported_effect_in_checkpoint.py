@@ -61,7 +61,7 @@ from jaxpert.model.effect_places import effects_at, function_name, shown, ways
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import Literal
+from jaxpert.model.values import is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -152,7 +152,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     if call is None:
         return None
     result = call.arguments.get("result_shape_dtypes")
-    is_nothing = result is not None and isinstance(result.value, Literal) and result.value.value is None
+    is_nothing = result is not None and is_none(result.value)
     known = {"callback", "result_shape_dtypes", "ordered"}
     if result is None or not is_nothing or call.is_partial or set(call.arguments) - known:
         return None

@@ -43,7 +43,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
-from jaxpert.model.values import CallResult, Literal, Sequence, Table, Typed, Value, string
+from jaxpert.model.values import CallResult, Literal, Sequence, Table, Typed, Value, is_none, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range, slice_lines
@@ -247,7 +247,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             if argument.model is not model or model.range_of(argument.node) != finding.range:
                 continue
             if "names_as_collections" in call.api.traits and string(argument.value) is None:
-                none = isinstance(argument.value, Literal) and argument.value.value is None
+                none = is_none(argument.value)
                 edits = verbs.replace_expression(lines, finding.range, "[]") if none else None
                 return Fix("Write `[]`", Safety.SAFE, edits) if edits else None
             if "names_as_collections" in call.api.traits:

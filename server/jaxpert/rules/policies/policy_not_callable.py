@@ -61,6 +61,7 @@ from jaxpert.model.values import (
     Table,
     Typed,
     Value,
+    is_none,
     string,
 )
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
@@ -102,7 +103,7 @@ def _made_by_nothing(model: FileModel, use: PolicyUse) -> Iterator[Finding]:
     found = site.scope.lookup(node.id) if isinstance(node, ast.Name) else None
     if found is not None and len(found[1]) == 1 and found[1][0].value is not None:
         node, site = found[1][0].value, Site(found[1][0].value, found[1][0].scope, found[1][0].block)
-    if not isinstance(node, ast.Call) or where is None or use.takes_bools or not _is_none(use.value):
+    if not isinstance(node, ast.Call) or where is None or use.takes_bools or not is_none(use.value):
         return
     maker = model.evaluate(node.func, site.scope, site.block)
     if not isinstance(maker, Def) or maker.function.returns or maker.function.is_generator:
@@ -119,10 +120,6 @@ def _made_by_nothing(model: FileModel, use: PolicyUse) -> Iterator[Finding]:
         silent(model, "without a policy everything is recomputed"),
         (Related(definition, f"`{maker.name}` is defined here", path),) if definition is not None else (),
     )  # fmt: skip
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Literal) and value.value is None
 
 
 def _is_taken(use: PolicyUse, option: Value) -> bool:
@@ -253,7 +250,7 @@ def _advice(model: FileModel, option: Value, use: PolicyUse) -> str:
         return f"write `{_NAMESPACE}.{name}`"
     if isinstance(option, Sequence) and _policies_in(model, option):
         return f"join them: `{_NAMESPACE}.save_from_both_policies(…, …)`"
-    if isinstance(option, Literal) and option.value is None:
+    if is_none(option):
         return "give two policies"
     if isinstance(option, Instance):
         return f"give the class `{option.cls.node.name}` a `__call__(self, prim, *avals, **params)`"

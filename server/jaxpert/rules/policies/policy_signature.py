@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
@@ -52,8 +53,8 @@ NAME = "policy-signature"
 def check(model: FileModel) -> Iterator[Finding]:
     """Policies whose parameters cannot take every call."""
     for policy in model.custom_policies:
-        lacking = _lacking(policy)
-        if not lacking:
+        fault = _fault(policy)
+        if fault is None:
             continue
         here = policy.model is model
         where = _signature_range(model, policy) if here else model.range_of(policy.uses[0].argument.node)
@@ -66,28 +67,42 @@ def check(model: FileModel) -> Iterator[Finding]:
             )
         else:
             consequence, severity = (
-                raises(model, "when this is differentiated", *_error(policy, lacking)),
+                raises(model, "when this is differentiated", fault.exception, fault.text),
                 Severity.ERROR,
             )
         yield Finding(
             NAME,
             where,
-            f"policy `{policy.name}` {lacking}, but JAX calls it as `policy(prim, *avals, **params)`: "
+            f"policy `{policy.name}` {fault.lacking}, but JAX calls it as `policy(prim, *avals, **params)`: "
             f"{at_first_grad(model, 'it')}; write `{_corrected(policy)}`",
             severity,
             consequence,
             policy_places(
                 model, policy, _signature_range(policy.model, policy), f"`{policy.name}` is defined here"
             ),
-            exceptions=("TypeError", _error(policy, lacking)[0]),
+            exceptions=(fault.exception,),
         )
 
 
-def _lacking(policy: CustomPolicy) -> str:
-    """What the signature lacks, as the end of a sentence; "" when it fits every call."""
+class _Fault(NamedTuple):
+    """What the signature lacks, as the end of a sentence, and what JAX's call of it raises.
+
+    ``is_too_narrow`` when it is enough to take more.
+    """
+
+    lacking: str
+    text: str
+    exception: str = "TypeError"
+    is_too_narrow: bool = False
+
+
+def _fault(policy: CustomPolicy) -> _Fault | None:
+    """What is wrong with the signature; None when it fits every call."""
+    name = "<lambda>" if policy.value.name == "lambda" else policy.value.name
+    counted = f"{name}() takes a fixed number of positional arguments, but primitives have one, two or more operands"
     if policy.value.function.node.args.kwarg is None and policy.value.function.node.args.vararg is None:
         if policy.primitive is None:
-            return "takes no primitive"
+            return _Fault("takes no primitive", counted, is_too_narrow=True)
     arguments = policy.value.function.node.args
     positional = [*arguments.posonlyargs, *arguments.args][policy.given :]
     required = (
@@ -95,28 +110,31 @@ def _lacking(policy: CustomPolicy) -> str:
     )
     required = [a for a in required if a.arg not in policy.given_names]
     if policy.primitive is None and arguments.vararg is None:
-        return "takes no primitive"
+        return _Fault("takes no primitive", counted, is_too_narrow=True)
     lacks = []
     if arguments.vararg is None:
         lacks.append("`*avals`")
     if arguments.kwarg is None:
         lacks.append("`**params`")
     if lacks:
-        return f"does not take {' and '.join(lacks)}"
+        unexpected = f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
+        text = counted if arguments.kwarg is not None else unexpected
+        return _Fault(f"does not take {' and '.join(lacks)}", text, is_too_narrow=True)
     if len(positional) > 1 and positional[1].arg in policy.given_names:
-        return f"has `{positional[1].arg}` set by keyword, where the first operand goes"
+        second = positional[1].arg
+        text = f"{name}() got multiple values for argument '{second}'"
+        return _Fault(f"has `{second}` set by keyword, where the first operand goes", text, is_too_narrow=True)
     if _reads_operand_as_primitive(policy):
-        return f"is taken from its class, so that `{positional[0].arg}` is the primitive"
+        lacking = f"is taken from its class, so that `{positional[0].arg}` is the primitive"
+        return _Fault(lacking, "'ShapedArray' object has no attribute 'name'", "AttributeError")
     if len(required) > 2:
-        return f"requires {len(required)} positional arguments"
+        return _Fault(f"requires {len(required)} positional arguments", counted)
     unfilled = [
         a.arg
         for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)
         if d is None and a.arg not in policy.given_names
     ]
-    if unfilled:
-        return f"requires the keyword `{unfilled[0]}`"
-    return ""
+    return _Fault(f"requires the keyword `{unfilled[0]}`", counted) if unfilled else None
 
 
 def _reads_operand_as_primitive(policy: CustomPolicy) -> bool:
@@ -131,21 +149,6 @@ def _reads_operand_as_primitive(policy: CustomPolicy) -> bool:
         isinstance(part, ast.Attribute) and part.attr == "name" and getattr(part.value, "id", "") == names[1]
         for part in ast.walk(node)
     )
-
-
-def _error(policy: CustomPolicy, lacking: str) -> tuple[str, str]:
-    if "from its class" in lacking:
-        return "AttributeError", "'ShapedArray' object has no attribute 'name'"
-    return "TypeError", _error_text(policy, lacking)
-
-
-def _error_text(policy: CustomPolicy, lacking: str) -> str:
-    name = "<lambda>" if policy.value.name == "lambda" else policy.value.name
-    if "by keyword" in lacking:
-        return f"{name}() got multiple values for argument {lacking.split('`')[1]!r}"
-    if "**params" in lacking:
-        return f"{name}() got an unexpected keyword argument … (whatever parameter the first primitive has)"
-    return f"{name}() takes a fixed number of positional arguments, but primitives have one, two or more operands"
 
 
 def _corrected(policy: CustomPolicy) -> str:
@@ -195,8 +198,8 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         arguments = policy.value.function.node.args
         extra = [*arguments.posonlyargs, *arguments.args][policy.given + 1 :]
         definition = model.range_of(policy.value.function.node)
-        is_other = "requires" in finding.message or "from its class" in finding.message
-        if definition is None or policy.primitive is None or extra or is_other:
+        fault = _fault(policy)
+        if definition is None or policy.primitive is None or extra or fault is None or not fault.is_too_narrow:
             return None
         edits = verbs.add_parameters(model.source.lines, definition)
         return Fix(f"Let `{policy.name}` take whatever JAX passes", Safety.SAFE, edits) if edits else None

@@ -42,7 +42,7 @@ from jaxpert.model.dataclass_fields import fields_of
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policies import PolicyUse
 from jaxpert.model.speech import raises
-from jaxpert.model.values import CallResult, ClassValue, Instance, Literal, Sequence, Symbol, Table
+from jaxpert.model.values import CallResult, ClassValue, Instance, Literal, Sequence, Symbol, Table, is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -59,12 +59,16 @@ _PLAIN_BASES = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol
 
 
 class _Fault(NamedTuple):
-    """Why objects of a class cannot be hashed: a clause, the node that decides it and its file, what to write."""
+    """Why objects of a class cannot be hashed: a clause, the node that decides it and its file, what to write.
+
+    ``option`` is what the decorator of a dataclass needs; "" where it is something else.
+    """
 
     why: str
     node: ast.AST
     model: FileModel
     advice: str
+    option: str = ""
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -114,7 +118,7 @@ def _of_class(model: FileModel, cls: ClassValue, depth: int = 0) -> _Fault | Non
     if "__hash__" in members:
         last = members["__hash__"][-1]
         value = owner.evaluator.binding(last)
-        if isinstance(value, Literal) and value.value is None:
+        if is_none(value):
             return _Fault(f"`{name}` sets `__hash__` to None", last.node, owner, "give it a `__hash__`")
         return None
     if decorator is not None:
@@ -123,7 +127,8 @@ def _of_class(model: FileModel, cls: ClassValue, depth: int = 0) -> _Fault | Non
         if options["frozen"]:
             return None
         option = _BY_IDENTITY if _cannot_be_frozen(owner, cls) else _FROZEN
-        return _Fault(f"the dataclass `{name}` has no hash", decorator, owner, f"write `@dataclass({option})`")
+        advice = f"write `@dataclass({option})`"
+        return _Fault(f"the dataclass `{name}` has no hash", decorator, owner, advice, option)
     if "__eq__" in members:
         method = members["__eq__"][-1].node
         return _Fault(f"`{name}` has `__eq__` and no `__hash__`", method, owner, "give it a `__hash__`")
@@ -226,20 +231,20 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
             fault = _fault(model, option) if isinstance(option, Instance) else None
             if fault is None or fault.model is not model or model.range_of(fault.node) != finding.range:
                 continue
-            wanted = next((one for one in (_FROZEN, _BY_IDENTITY) if one in fault.advice), None)
-            if wanted is None or not isinstance(option, Instance):
+            wanted = fault.option
+            if not wanted or not isinstance(option, Instance):
                 return None
             name, _, setting = wanted.partition("=")
             lines = model.source.lines
             if isinstance(fault.node, ast.Call):
                 given = {keyword.arg for keyword in fault.node.keywords}
-                if wanted is _BY_IDENTITY and "order" in given:
+                if wanted == _BY_IDENTITY and "order" in given:
                     return None  # which wants `eq`
                 edits = verbs.set_keyword(lines, finding.range, name, setting)
             else:
                 edits = verbs.call_expression(lines, finding.range, wanted)
             cls = option.cls.node.name
-            title = f"Make `{cls}` frozen" if wanted is _FROZEN else f"Let `{cls}` be hashed by identity: `{wanted}`"
+            title = f"Make `{cls}` frozen" if wanted == _FROZEN else f"Let `{cls}` be hashed by identity: `{wanted}`"
             return Fix(title, Safety.SAFE, edits) if edits else None
     return None
 

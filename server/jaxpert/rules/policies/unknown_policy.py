@@ -44,7 +44,7 @@ from jaxpert.model.aliases import last_word, standing_for, trees_about
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.policy_expressions import gives_policy
 from jaxpert.model.speech import raises, silent
-from jaxpert.model.values import Literal, Symbol, Value, string
+from jaxpert.model.values import Literal, Symbol, Value, is_none, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Site, TreeIndex
@@ -103,7 +103,7 @@ def check(model: FileModel) -> Iterator[Finding]:
             )  # fmt: skip
             continue
         effect = f"`{model.text_of(found.default)}` is taken instead"
-        if isinstance(found.default_value, Literal) and found.default_value.value is None:
+        if found.default_value is not None and is_none(found.default_value):
             effect = "with None everything is recomputed"
         look_up = "`get`" if found.by_key else "`getattr`"
         yield Finding(

@@ -39,9 +39,9 @@ from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
-from jaxpert.model.flatten_functions import FlattenFunction, flatten_functions, is_child_with_key, is_plain_none
+from jaxpert.model.flatten_functions import FlattenFunction, flatten_functions, is_child_with_key
 from jaxpert.model.speech import raises, silent
-from jaxpert.model.values import Literal, Sequence, Table, Typed, Value
+from jaxpert.model.values import Literal, Sequence, Table, Typed, Value, is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Position, Range, slice_lines
 
@@ -96,7 +96,7 @@ def _judged(model: FileModel, function: FlattenFunction, result: Value) -> _Case
     shown = model.text_of(written) if isinstance(written, ast.expr) else ""
     got = shown if shown and len(shown) < 40 else "…"
     text = f"The to_iterable function for a custom PyTree node should return a (children, aux_data) tuple, got {got}"
-    if is_plain_none(result):
+    if is_none(result):
         exception = "TypeError" if function.with_keys else "ValueError"
         text = "cannot unpack non-iterable NoneType object" if function.with_keys else text.replace(got, "None")
         return _Case(function, where, result, f"`{name}` returns None, not {wants}: return both", exception, text)
@@ -146,7 +146,7 @@ def _swapped(function: FlattenFunction, where: Range, result: Sequence, name: st
         "The to_iterable function for a custom PyTree node should return a (children, aux_data) tuple where "
         f"'children' is iterable, got {got}"
     )
-    what = "None" if is_plain_none(first) else "a number"
+    what = "None" if is_none(first) else "a number"
     return _Case(function, where, result, f"`{name}` gives {what} as the children: {cure}", "ValueError", text, fix)
 
 

@@ -44,8 +44,9 @@ from packaging.version import Version
 from jaxpert.fixing import verbs
 from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.file_model import FileModel
+from jaxpert.model.missing_names import MissingName
 from jaxpert.model.speech import raises
-from jaxpert.model.tree_names import GONE, MissingTreeName, missing_tree_names
+from jaxpert.model.tree_names import GONE, missing_tree_names
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Tag
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -82,7 +83,7 @@ def check(model: FileModel) -> Iterator[Finding]:
         )
 
 
-def _text(model: FileModel, missing: MissingTreeName) -> tuple[str, str]:
+def _text(model: FileModel, missing: MissingName) -> tuple[str, str]:
     """What is raised."""
     path = f"{missing.owner}.{missing.name}"
     if isinstance(missing.node, ast.alias):
@@ -92,7 +93,7 @@ def _text(model: FileModel, missing: MissingTreeName) -> tuple[str, str]:
     return "AttributeError", f"module '{missing.owner}' has no attribute '{missing.name}'"
 
 
-def _advice(missing: MissingTreeName) -> str:
+def _advice(missing: MissingName) -> str:
     if not missing.home:
         return _ADVICE.get(missing.name, "look into `jax.tree` for what there is")
     if isinstance(missing.node, ast.alias):
@@ -100,7 +101,7 @@ def _advice(missing: MissingTreeName) -> str:
     return f"write `{missing.home}`"
 
 
-def _import(missing: MissingTreeName) -> str:
+def _import(missing: MissingName) -> str:
     """The import that gives the function under the name that the file uses."""
     assert isinstance(missing.node, ast.alias)
     owner, _, name = missing.home.rpartition(".")
@@ -114,11 +115,12 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
         if model.range_of(missing.node) == finding.range and missing.home:
             if isinstance(missing.node, ast.alias):
                 return _other_import(model, missing)
-            return _other_attribute(model, missing, missing.node, finding.range)
+            if isinstance(missing.node, ast.Attribute):
+                return _other_attribute(model, missing, missing.node, finding.range)
     return None
 
 
-def _other_attribute(model: FileModel, missing: MissingTreeName, node: ast.Attribute, where: Range) -> Fix | None:
+def _other_attribute(model: FileModel, missing: MissingName, node: ast.Attribute, where: Range) -> Fix | None:
     home, _, name = missing.home.rpartition(".")
     lines, base = model.source.lines, model.text_of(node.value)
     imports: tuple[Edit, ...] = ()
@@ -138,7 +140,7 @@ def _other_attribute(model: FileModel, missing: MissingTreeName, node: ast.Attri
     return Fix(f"Write `{path}`", Safety.SAFE, (*imports, *edits)) if edits else None
 
 
-def _other_import(model: FileModel, missing: MissingTreeName) -> Fix | None:
+def _other_import(model: FileModel, missing: MissingName) -> Fix | None:
     """Import from where the function is; only for an import that has its line to itself."""
     statement = missing.site.node
     where = model.range_of(statement)

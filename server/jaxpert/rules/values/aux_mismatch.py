@@ -47,7 +47,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.transformed_calls import TransformedCall, applications, results, transformed_calls
 from jaxpert.model.transforms import Checkpoint
-from jaxpert.model.values import UNKNOWN, Def, Literal, Partial, Sequence, Table, Value, truth
+from jaxpert.model.values import UNKNOWN, Def, Literal, Partial, Sequence, Table, Value, is_none, truth
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -94,7 +94,7 @@ def _result(model: FileModel, made_by: Checkpoint) -> Iterator[Finding]:
     faults = [(value, _fault(target.model or model, target, value, has_aux)) for value in results(model, target)]
     if not faults or any(fault is None for _, fault in faults):
         return
-    if all(isinstance(value, Literal) and value.value is None for value, _ in faults):
+    if all(is_none(value) for value, _ in faults):
         return  # *gradient-of-none* speaks of it
     value, fault = faults[0]
     assert fault is not None
@@ -154,7 +154,7 @@ def _fault(model: FileModel, target: Def, value: Value, has_aux: bool) -> tuple[
         return f"a {value.kind} of {count}", _PAIR.format(got) if has_aux else _scalar("(…)")
     if isinstance(value, Table):
         return "a dictionary", _PAIR.format("<class 'dict'>") if has_aux else _scalar("{…}")
-    if isinstance(value, Literal) and value.value is None:
+    if is_none(value):
         return "None", _PAIR.format("<class 'NoneType'>") if has_aux else _scalar("None")
     if not has_aux:
         return None

@@ -49,7 +49,7 @@ from jaxpert.model.caller_frames import runs_whenever
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
-from jaxpert.model.values import Def, Literal, Sequence, Value
+from jaxpert.model.values import Def, Literal, Sequence, Value, is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.edits import Edit
@@ -115,7 +115,7 @@ def _fault_of_value(call: ApiCall, value: Value) -> _Fault | None:
         return f"a {value.kind}", f"… of type <class '{value.kind}'>", "write one bool, or `jnp.all(jnp.array(…))`", ""
     if isinstance(value, Literal) and isinstance(value.value, str):
         return "a string", f"{value.value} of type <class 'str'>", "compare it: `kind == ...`", ""
-    if isinstance(value, Literal) and value.value is None:
+    if is_none(value):
         return "None", "None", "pass a bool", ""
     is_function = isinstance(value, Def) and call.api.name == "jax.lax.cond"
     if is_function and "true_fun" in call.arguments:
@@ -251,7 +251,7 @@ def _fault_of_result(model: FileModel, site: Site, found: Known | None) -> _Faul
     if isinstance(value, Sequence) and value.kind in ("tuple", "list"):
         stars = ", ".join("*" * len(value.items)) + ("," if len(value.items) == 1 else "")
         return f"a {value.kind}", f"pytree PyTreeDef(({stars})).", "return the comparison alone", ""
-    if isinstance(value, Literal) and value.value is None:
+    if is_none(value):
         return "None", "pytree PyTreeDef(None).", "return the comparison", ""
     if not isinstance(found, ArrayType):
         return None

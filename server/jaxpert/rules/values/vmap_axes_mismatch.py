@@ -47,7 +47,7 @@ from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.transformed_calls import TransformedCall, parameter_names, results, transformed_calls
-from jaxpert.model.values import CallResult, Choice, Def, Literal, Sequence, Table, Value
+from jaxpert.model.values import CallResult, Choice, Def, Literal, Sequence, Table, Value, is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -255,8 +255,8 @@ def _against_call(model: FileModel, call: TransformedCall) -> Iterator[Finding]:
             (Related(at_call, "called here"),) if where != at_call else (),
         )
         return
-    only_none = (isinstance(value, Literal) and value.value is None and not call.keywords) or (
-        count and isinstance(value, Sequence) and all(isinstance(v, Literal) and v.value is None for v in value.items)
+    only_none = (is_none(value) and not call.keywords) or (
+        count and isinstance(value, Sequence) and all(is_none(v) for v in value.items)
     )
     sized = call.options is not None and "axis_size" in call.options.arguments
     if only_none and not sized and not call.keywords:
