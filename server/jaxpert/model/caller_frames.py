@@ -67,14 +67,3 @@ def _may_fail(block: Block) -> bool:
             if any("raises" in name or "suppress" in name for name in names):
                 return True
     return False
-
-
-def runs_whenever(function: Function, node: ast.expr, block: Block) -> bool:
-    """Whether ``node`` is reached when ``function`` runs: not under a condition, nor behind an early return."""
-    while block is not function.body_block:
-        if not isinstance(block.owner, (ast.With, ast.AsyncWith)) or block.parent is None:
-            return False
-        block = block.parent
-    return not any(
-        returned.lineno < node.lineno and where is not function.body_block for returned, where in function.returns
-    )

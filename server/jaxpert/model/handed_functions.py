@@ -11,13 +11,13 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import last_word
 from jaxpert.model.calls import ApiCall, Argument, api_calls_in
 from jaxpert.model.values import Def
-from jaxpert.syntax.scopes import BindingKind, Block, Function, Site, TreeIndex
+from jaxpert.syntax.executed import always_runs
+from jaxpert.syntax.scopes import BindingKind, Function, Site, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
 
 _WORDS = ("grad", "vjp", "jac", "hessian", "linearize", "jvp")
-_ALWAYS_RUN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.With, ast.AsyncWith)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,19 +64,11 @@ def _takers_in(model: FileModel, tree: TreeIndex) -> Iterator[tuple[Function, st
         if found is None or len(found[1]) != 1 or found[1][0].kind is not BindingKind.PARAMETER:
             continue
         function = tree.functions.get(found[0].node) if found[0].node is not None else None  # type: ignore[call-overload]
-        if function is None or isinstance(function.node, ast.Lambda) or not _always_runs(call.site.block, function):
+        if function is None or isinstance(function.node, ast.Lambda):
+            continue
+        if not always_runs(function.node, call.node, in_definitions=True):
             continue
         yield function, fun.node.id, call
-
-
-def _always_runs(block: Block, function: Function) -> bool:
-    """Whether nothing in ``function`` decides about ``block``."""
-    for each in block.enclosing():
-        if each is function.body_block:
-            return True
-        if not isinstance(each.owner, _ALWAYS_RUN):
-            return False
-    return False
 
 
 def _in_tree(model: FileModel, tree: TreeIndex, takers: _Takers) -> Iterator[HandedFunction]:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 from jaxpert.model.argument_questions import questions
 from jaxpert.model.tracing import Body, Level, Place, Traced
 from jaxpert.model.values import Def
-from jaxpert.syntax.children import children, walk
+from jaxpert.syntax.executed import always_runs
 
 if TYPE_CHECKING:
     from jaxpert.model.conversions import Conversion
     from jaxpert.model.file_model import FileModel
 
 _DEEPEST = 3
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-_STRAIGHT = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 
 Search = Callable[[Body], Iterator["Conversion"]]
 
@@ -70,44 +67,6 @@ def _first(model: FileModel, target: Def, levels: dict[str, Level], depth: int, 
     def find(_: object) -> list[Conversion]:
         inside = Body(model, target, levels)
         inside.helper_depth = depth
-        return [one for one in search(inside) if one.traced.level and _surely_runs(target, one.node)][:1]
+        return [one for one in search(inside) if one.traced.level and always_runs(target.function.node, one.node)][:1]
 
     return next(iter(model.tree_fact(function.block.tree, key, find)), None)
-
-
-def _surely_runs(target: Def, node: ast.expr) -> bool:
-    """Whether a call of ``target`` evaluates ``node``, which stands in it, in any case."""
-    definition = target.function.node
-    if isinstance(definition, ast.Lambda):
-        return _is_evaluated(definition.body, node)
-    for statement in definition.body:
-        if any(inner is node for inner in walk(statement)):
-            if isinstance(statement, (ast.If, ast.While)):
-                return _is_evaluated(statement.test, node)
-            if isinstance(statement, (ast.For, ast.AsyncFor)):
-                return _is_evaluated(statement.iter, node)
-            if isinstance(statement, ast.Match):
-                compares = isinstance(statement.cases[0].pattern, (ast.MatchValue, ast.MatchOr))
-                return compares and _is_evaluated(statement.subject, node)
-            return isinstance(statement, _STRAIGHT) and any(_is_evaluated(part, node) for part in children(statement))
-        if any(isinstance(inner, (ast.Return, ast.Raise)) for inner in walk(statement)):
-            return False
-    return False
-
-
-def _is_evaluated(root: ast.AST, node: ast.expr) -> bool:
-    """Whether evaluating ``root`` evaluates ``node`` in any case; False when it is not below it."""
-    if root is node:
-        return True
-    parts: list[ast.AST]
-    if isinstance(root, _DEFINITIONS):
-        return False
-    if isinstance(root, ast.IfExp):
-        parts = [root.test]
-    elif isinstance(root, ast.BoolOp):
-        parts = [root.values[0]]
-    elif isinstance(root, _COMPREHENSIONS):
-        parts = [root.generators[0].iter]
-    else:
-        parts = children(root)
-    return any(_is_evaluated(part, node) for part in parts)

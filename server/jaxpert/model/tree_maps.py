@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from jaxpert.model.caller_arrays import enclosing_function
-from jaxpert.model.caller_frames import frames_of_callers, runs_whenever
+from jaxpert.model.caller_frames import frames_of_callers
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.structures import Dict, Leaf, List, Mismatch, MismatchKind, NoneNode, Structure, Tuple, mismatches
 from jaxpert.model.values import Def, Frame, Partial, Symbol, Value, is_none
 from jaxpert.syntax.children import children, walk
+from jaxpert.syntax.executed import always_runs
 from jaxpert.syntax.reaching import reaching
 from jaxpert.syntax.scopes import BindingKind
 
@@ -101,7 +102,7 @@ def with_callers(tree_map: TreeMap) -> Iterator[TreeMap]:
     if len(tree_map.trees) < 2 or not any(map(_is_of_parameter, tree_map.trees)):
         return
     function = enclosing_function(model, site.scope)
-    if function is None or function.inner is not site.scope or not runs_whenever(function, site.node, site.block):
+    if function is None or function.inner is not site.scope or not always_runs(function.node, site.node):
         return
     for frame, caller in frames_of_callers(model, function):
         yield replace(tree_map, caller=caller, frame=frame)

@@ -1,12 +1,19 @@
-"""What runs when a function is called: its statements and expressions, each with its scope and block."""
+"""What runs when a function is called: its statements and expressions, each with its scope and block.
+
+And what runs in any case, whatever the function is called with.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from jaxpert.syntax.children import children
-from jaxpert.syntax.scopes import Block, Function, Scope, Site, TreeIndex
+from jaxpert.syntax.children import children, walk
+from jaxpert.syntax.scopes import Block, Function, FunctionNode, Scope, Site, TreeIndex
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_STRAIGHT = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 
 Truth = Callable[[ast.expr, Scope, Block], "bool | None"]
 """Says whether a condition is known to be true or false; None when it is not known."""
@@ -62,3 +69,65 @@ class _Parts:
     def all(self, nodes: ast.AST | Iterable[ast.AST], scope: Scope, block: Block) -> Iterator[Site]:
         for node in (nodes,) if isinstance(nodes, ast.AST) else nodes:
             yield from self.of(node, scope, block)
+
+
+def always_runs(function: FunctionNode, node: ast.expr, *, in_definitions: bool = False) -> bool:
+    """Whether each call of ``function`` evaluates ``node``, which stands in it: under no condition, behind no way out.
+
+    Args:
+        in_definitions: whether functions that are defined inside are taken to be called.
+    """
+    if isinstance(function, ast.Lambda):
+        return _is_evaluated(function.body, node, in_definitions)
+    return _suite_comes_to(function.body, node, in_definitions)
+
+
+def _suite_comes_to(suite: list[ast.stmt], node: ast.expr, in_definitions: bool) -> bool:
+    for statement in suite:
+        if any(inner is node for inner in walk(statement)):
+            return _comes_to(statement, node, in_definitions)
+        if _may_leave(statement):
+            return False
+    return False
+
+
+def _comes_to(statement: ast.stmt, node: ast.expr, in_definitions: bool) -> bool:
+    if isinstance(statement, (ast.If, ast.While)):
+        return _is_evaluated(statement.test, node, in_definitions)
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return _is_evaluated(statement.iter, node, in_definitions)
+    if isinstance(statement, ast.Match):
+        compares = isinstance(statement.cases[0].pattern, (ast.MatchValue, ast.MatchOr))
+        return compares and _is_evaluated(statement.subject, node, in_definitions)
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        if any(_is_evaluated(item.context_expr, node, in_definitions) for item in statement.items):
+            return True
+    elif not (in_definitions and isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))):
+        parts = children(statement) if isinstance(statement, _STRAIGHT) else []
+        return any(_is_evaluated(part, node, in_definitions) for part in parts)
+    return _suite_comes_to(statement.body, node, in_definitions)
+
+
+def _may_leave(statement: ast.AST) -> bool:
+    """Whether the function can be left in ``statement``."""
+    if isinstance(statement, (ast.Return, ast.Raise)):
+        return True
+    return not isinstance(statement, (*_DEFINITIONS, ast.expr)) and any(map(_may_leave, children(statement)))
+
+
+def _is_evaluated(root: ast.AST, node: ast.expr, in_definitions: bool) -> bool:
+    """Whether evaluating ``root`` evaluates ``node`` in any case; False when it is not below it."""
+    if root is node:
+        return True
+    parts: list[ast.AST]
+    if isinstance(root, _DEFINITIONS):
+        parts = [root.body] if in_definitions and isinstance(root, ast.Lambda) else []
+    elif isinstance(root, ast.IfExp):
+        parts = [root.test]
+    elif isinstance(root, ast.BoolOp):
+        parts = [root.values[0]]
+    elif isinstance(root, _COMPREHENSIONS):
+        parts = [root.generators[0].iter]
+    else:
+        parts = children(root)
+    return any(_is_evaluated(part, node, in_definitions) for part in parts)

@@ -45,12 +45,12 @@ from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.arrays import Arrays, Group, Known
 from jaxpert.model.caller_arrays import enclosing_function, first_parameter, given_by_callers
-from jaxpert.model.caller_frames import runs_whenever
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.values import Def, Literal, Sequence, Value, is_none
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
+from jaxpert.syntax.executed import always_runs
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
@@ -132,7 +132,7 @@ def _fault_of_array(model: FileModel, call: ApiCall, argument: Argument) -> tupl
     if fault is not None:
         return fault, ()
     function = enclosing_function(model, argument.site.scope)
-    if function is None or not runs_whenever(function, argument.node, argument.site.block):
+    if function is None or not always_runs(function.node, argument.node):
         return None, ()
     for given, node in given_by_callers(model, function):
         fault = _fault(call.api.name, Arrays(model, given).of(argument.node, place))
