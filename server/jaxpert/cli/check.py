@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shlex
 import sys
 import time
@@ -36,7 +35,6 @@ from jaxpert.cli.writing import written
 from jaxpert.project.config import ConfigProblem, unknown_rule
 from jaxpert.rules import ALL_RULES
 
-_FILES_A_PROCESS = 24  # fewer are checked sooner than another process starts
 _SLOWEST = 5
 
 
@@ -75,6 +73,7 @@ def _selectors(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 @click.option("--stdin-filename", type=click.Path(path_type=Path), help="With `-`: the name that the text goes by.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use.  [default: by files and CPUs]")
+@click.option("--no-cache", is_flag=True, help="Look into every file, also those that did not change since last time.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 in spite of findings.")
 @click.option("--show-config", is_flag=True, help="Print the options that hold for each path, and stop.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which JAX was found where, and how long it took.")
@@ -90,6 +89,7 @@ def check(
     stdin_filename: Path | None,
     statistics: bool,
     jobs: int | None,
+    no_cache: bool,
     exit_zero: bool,
     show_config: bool,
     verbose: bool,
@@ -118,6 +118,7 @@ def check(
         {key: value for key, value in given.items() if value is not None},
         mode,
         describe_fixes=(output_format != "github" or statistics) and not diff,
+        use_cache=not no_cache,
     )
     if problems := config_problems(request):
         _complain_about(problems)
@@ -176,9 +177,9 @@ def _checked(request: Request, content: bytes | None, jobs: int | None) -> tuple
     files = files_to_check(request)
     if not files:
         complain(f"no Python file or notebook found in {' '.join(map(str, request.paths))}")
-    processes = jobs or _processes_for(len(files))
     with ProgressBar(len(files)) as bar:
-        return Run(tuple(check_files(request, files, processes, bar.advance)), fixing), processes
+        reports, processes = check_files(request, files, jobs, bar.advance)
+        return Run(tuple(reports), fixing), processes
 
 
 def _complain(run: Run) -> bool:
@@ -196,12 +197,6 @@ def _complain_about(problems: Sequence[ConfigProblem]) -> None:
         path = shown_path(problem.path)
         line, column = problem.range.start
         complain(f"{path}:{line + 1}:{column + 1}: {problem.message}")
-
-
-def _processes_for(files: int) -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cpus, files // _FILES_A_PROCESS))
 
 
 def _print_text(run: Run, paths: Sequence[Path], statistics: bool, stream: TextIO) -> None:

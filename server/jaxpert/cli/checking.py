@@ -10,17 +10,20 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from jaxpert.cli.fixer import UnwritableFix, fixed
+from jaxpert.cli.kept_reports import kept_report, text_of
 from jaxpert.cli.placing import placed_findings, shown_path, source_lines
 from jaxpert.cli.report import FileReport
 from jaxpert.engine.analyze import analyze
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.project.config import ConfigProblem, load_options
 from jaxpert.project.discovery import find_files
+from jaxpert.project.index_cache import cache_folder
 from jaxpert.project.resolver import is_inside
 from jaxpert.project.workspace import Overrides, Workspace
 from jaxpert.rules import ALL_RULES
@@ -31,7 +34,12 @@ KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
 _LINES_KEPT = 120_000
 """Of so many lines the trees are kept, about 2 KB each."""
 
+_FILES_A_PROCESS = 24  # fewer are checked sooner than another process starts
 _MOST_FILES_A_TASK = 16
+
+T = TypeVar("T")
+Taken = Mapping[str, Mapping[str, bytes]]
+"""What one process has found to be kept, by project."""
 
 
 class FixMode(enum.Enum):
@@ -51,12 +59,14 @@ class Request:
         overrides: options that are stronger than those of the configuration file, by key.
         fix: which fixes to apply before reporting.
         describe_fixes: whether a finding that is left comes with its fix.
+        use_cache: whether findings in files that did not change may be those of an earlier run.
     """
 
     paths: tuple[Path, ...]
     overrides: Mapping[str, object] = field(default_factory=dict)
     fix: FixMode = FixMode.NONE
     describe_fixes: bool = True
+    use_cache: bool = True
 
 
 class WorkerDied(RuntimeError):
@@ -103,22 +113,43 @@ def files_to_check(request: Request) -> list[Path]:
 
 
 def check_files(
-    request: Request, files: Sequence[Path], processes: int, done: Callable[[], None] = lambda: None
-) -> list[FileReport]:
-    """A report on each of ``files``, in their order, the same for any number of ``processes``.
+    request: Request, files: Sequence[Path], jobs: int | None = None, done: Callable[[], None] = lambda: None
+) -> tuple[list[FileReport], int]:
+    """A report on each of ``files``, in their order, the same for any number of processes; and how many those were.
 
     Fixes are worked out against what is on disk before the run and are not written.
 
     Args:
+        jobs: how many processes to use at most; None for as many as there is work for.
         done: called whenever another file is finished.
 
     Raises:
         WorkerDied: one of the processes was killed.
     """
-    if processes == 1 or len(files) < 2:
-        with _without_automatic_collection():
-            checker = _Checker(request, files)
-            return [_counted(checker.check(file), done) for file in files]
+    with _without_automatic_collection():
+        checker = _Checker(request, files)
+        reports = {file: report for file in files if (report := checker.known(file, done)) is not None}
+        left = [file for file in files if file not in reports]
+        processes = min(jobs or _processes_for(len(left)), max(1, len(left)))
+        if processes == 1:
+            reports.update((file, _counted(checker.check(file), done)) for file in left)
+            checker.keep()
+        else:
+            found = _check_in_processes(request, left, processes, done)
+            reports.update((file, report) for file, (report, _) in zip(left, found))
+            checker.keep(taken for _, taken in found)
+    return [reports[file] for file in files], processes
+
+
+def _processes_for(files: int) -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, min(cpus, files // _FILES_A_PROCESS))
+
+
+def _check_in_processes(
+    request: Request, files: Sequence[Path], processes: int, done: Callable[[], None]
+) -> list[tuple[FileReport, Taken]]:
     import multiprocessing  # these two only where they are needed
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
@@ -126,8 +157,8 @@ def check_files(
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     at_once = max(1, min(_MOST_FILES_A_TASK, len(files) // (processes * 4)))
     try:
-        with ProcessPoolExecutor(min(processes, len(files)), context, _start_worker, (request, files)) as pool:
-            return [_counted(report, done) for report in pool.map(_check_in_worker, files, chunksize=at_once)]
+        with ProcessPoolExecutor(processes, context, _start_worker, (request, files)) as pool:
+            return [_counted(found, done) for found in pool.map(_check_in_worker, files, chunksize=at_once)]
     except BrokenProcessPool as error:
         raise WorkerDied("a process that checks files was killed, perhaps for want of memory: try --jobs 1") from error
 
@@ -143,6 +174,40 @@ class _Checker:
     def __init__(self, request: Request, files: Sequence[Path]) -> None:
         self._request = request
         self._workspace = _workspace(request, files)
+        self._keeps = request.use_cache and request.fix is FixMode.NONE
+        self._asked_in: dict[Path, str] = {}
+
+    def known(self, path: Path, done: Callable[[], None]) -> FileReport | None:
+        """A report on the file at ``path`` if no look into it is needed; else None."""
+        try:
+            if not self._workspace.mentions_jax(path):
+                return _counted(FileReport(shown_path(path)), done)
+            if not self._keeps:
+                return None
+            kept = self._workspace.kept_result(path, self._asked(path))
+            report = None if kept is None else kept_report(path, *kept)
+            if report is None:
+                return None
+            return _counted(replace(report, target=_target_name(self._workspace.target_for(path))), done)
+        except (UnreadableSource, BadNotebook):
+            return None  # to be told by :meth:`check`
+
+    def keep(self, taken: Iterable[Taken] = ()) -> None:
+        """Keep what was found, here and in other processes, for the next run."""
+        if self._keeps:
+            self._workspace.save_kept(list(taken))
+
+    def take(self) -> Taken:
+        """What :meth:`keep` needs in another process."""
+        return self._workspace.take_kept() if self._keeps else {}
+
+    def _asked(self, path: Path) -> str:
+        """All that a report depends on besides files and the rules for this one in particular."""
+        known = self._asked_in.get(path.parent)
+        if known is None:
+            options, target = self._workspace.options_for(path.parent), self._workspace.target_for(path)
+            known = self._asked_in[path.parent] = repr((Path.cwd(), self._request.describe_fixes, options, target))
+        return known
 
     def check(self, path: Path, content: bytes | None = None) -> FileReport:
         """A report on the file at ``path``; with ``content``, on that instead of what is on disk."""
@@ -187,7 +252,7 @@ class _Checker:
         report = FileReport(
             shown_path(path),
             findings,
-            source_lines(analysis, findings),
+            source_lines(analysis.snapshot.notebook, analysis.snapshot.text, findings),
             failure,
             _target_name(analysis.model.target),
             change,
@@ -196,6 +261,8 @@ class _Checker:
         )
         if change is not None and content is None:
             self._workspace.close(path)
+        if self._keeps and content is None and not failure and not snapshot.problems:
+            self._workspace.keep_result(snapshot, self._asked(path), text_of(report))
         return report
 
     def _is_meant(self, path: Path) -> bool:
@@ -219,7 +286,10 @@ class _Checker:
 def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
     folders = [path for path in request.paths if path.is_dir()]
     roots, overrides = (Path.cwd(), *folders), Overrides(request.overrides)
-    return Workspace(roots, KNOWN_RULES, overrides, files=files, lines_kept=_LINES_KEPT)
+    cache = cache_folder(os.environ) if request.use_cache else None
+    return Workspace(
+        roots, KNOWN_RULES, overrides, files=files, lines_kept=_LINES_KEPT, cache_folder=lambda root: cache
+    )
 
 
 def _target_name(target: JaxTarget) -> str:
@@ -239,9 +309,9 @@ def _without_automatic_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _counted(report: FileReport, done: Callable[[], None]) -> FileReport:
+def _counted(result: T, done: Callable[[], None]) -> T:
     done()
-    return report
+    return result
 
 
 _worker: _Checker | None = None
@@ -255,6 +325,6 @@ def _start_worker(request: Request, files: Sequence[Path]) -> None:
     _worker = _Checker(request, files)
 
 
-def _check_in_worker(path: Path) -> FileReport:
+def _check_in_worker(path: Path) -> tuple[FileReport, Taken]:
     assert _worker is not None
-    return _worker.check(path)
+    return _worker.check(path), _worker.take()

@@ -126,7 +126,7 @@ def _explanation(diagnosis: Diagnosis, rule: Rule, console: Console, width: int 
     analysis = replace(analysis, findings=(finding,))
     placed = placed_findings(analysis, describe_fixes=True)
     path = shown_path(analysis.snapshot.path)
-    report = FileReport(path, placed, source_lines(analysis, placed))
+    report = FileReport(path, placed, source_lines(analysis.snapshot.notebook, analysis.snapshot.text, placed))
     with console.capture() as captured:
         TextOutput(console, width).findings((report,))
     yield Text.from_ansi(captured.get().rstrip("\n"))

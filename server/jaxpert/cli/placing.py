@@ -44,12 +44,14 @@ def placed_findings(analysis: Analysis, *, describe_fixes: bool) -> tuple[Placed
     return tuple(placed)
 
 
-def source_lines(analysis: Analysis, findings: tuple[PlacedFinding, ...]) -> dict[int | None, tuple[str, ...]]:
+def source_lines(
+    notebook: NotebookMap | None, text: str, findings: tuple[PlacedFinding, ...]
+) -> dict[int | None, tuple[str, ...]]:
     """The source of every cell that ``findings`` and their fixes touch; the key None stands for a whole file."""
     if not findings:
         return {}
-    if (notebook := analysis.snapshot.notebook) is None:
-        return {None: tuple(analysis.snapshot.source.lines)}
+    if notebook is None:
+        return {None: tuple(split_lines(text))}
     touched = {finding.cell for finding in findings}
     touched |= {edit.cell for finding in findings if finding.fix for edit in finding.fix.edits}
     return {cell.index: tuple(split_lines(cell.source)) for cell in notebook.cells if cell.index in touched}

@@ -36,7 +36,7 @@ def _written(file: FileReport, request: Request) -> FileReport:
             return file
     else:
         failure = "changed while it was being checked; not fixed"
-    (now,) = check_files(replace(request, fix=FixMode.NONE), [file.path], 1)
+    (now,), _ = check_files(replace(request, fix=FixMode.NONE), [file.path], 1)
     return replace(now, failure=failure)
 
 

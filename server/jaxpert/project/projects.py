@@ -4,14 +4,14 @@ A project is read in two rounds. The first looks at every file, as bytes; the se
 something about rematerialization, and can take what was known in an earlier run.
 """
 
-# ruff: noqa: PTH110 (paths are strings here)
+# ruff: noqa: PTH100, PTH110 (paths are strings here)
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -149,7 +149,7 @@ class Projects:
 
     def _look_closer(self, index: ProjectIndex) -> Iterator[IndexStep]:
         self._table.epoch += 1
-        kept = self._kept_in(index)
+        kept = self.kept_in(index)
         about_names = set(index.files_about_names())
         paths = index.files_about_checkpoints()
         for number, path in enumerate(paths, 1):
@@ -167,15 +167,22 @@ class Projects:
                     file.outline = None
                 self._reader.outline_of(file)
                 if kept is not None:
-                    kept.keep(file)
+                    self._table.epoch += 1
+                    self._table.check(file)  # forgets what was read before it changed
+                    if file.outline is not None:
+                        kept.keep(file)
                 self._reader.forget_trees(file)
             yield IndexStep(number, len(paths))
         if kept is not None:
             kept.save()
 
-    def _kept_in(self, index: ProjectIndex) -> KeptFacts | None:
-        """What is kept about a project; never in a folder of the user's."""
-        folder = self._cache_folder(Path(index.root)) if self._cache_folder is not None and index.root else None
+    def kept_in(self, index: ProjectIndex) -> KeptFacts | None:
+        """What is kept about a project; never in a folder of the user's.
+
+        Who waits keeps findings too, in a place of their own, and also those about files that belong to no project.
+        """
+        make = self._cache_folder if index.root or self._waits else None
+        folder = make(Path(index.root)) if make is not None else None
         if folder is None:
             index.kept = None
         elif index.kept is None:
@@ -184,9 +191,22 @@ class Projects:
 
             place = os.path.realpath(folder) + os.sep
             theirs = (index.root, *self._table.resolver.roots)
-            if not any(is_inside(place, os.path.realpath(root)) for root in theirs):
-                index.kept = KeptFacts(self._table, IndexCache(folder, index.root), self._reader.jax_around)
+            if not any(is_inside(place, os.path.realpath(each)) for each in theirs):
+                named = f"findings in {index.root or os.path.abspath('')}" if self._waits else index.root
+                index.kept = KeptFacts(self._table, IndexCache(folder, named), self._reader.jax_around)
         return index.kept
+
+    def take_kept(self) -> dict[str, dict[str, bytes]]:
+        """What is new to be kept, by the root of the project."""
+        return {root: index.kept.cache.take() for root, index in self._indexes.items() if index.kept is not None}
+
+    def save_kept(self, taken: Iterable[Mapping[str, Mapping[str, bytes]]]) -> None:
+        """Write what shall be kept, here and ``taken`` elsewhere."""
+        for root, index in self._indexes.items():
+            if index.kept is not None:
+                for new in taken:
+                    index.kept.cache.add(new.get(root, {}))
+                index.kept.save()
 
     # -- what is in them --------------------------------------------------------------------------------------
 
@@ -247,6 +267,11 @@ class Projects:
         """The checkpoint names in a file; none in one that cannot be read."""
         self._table.check(file)
         if file.names is None or file.names_are_old:
+            # Where somebody types, this is done ahead, as long as nobody waits.
+            kept = self.kept_in(self.index_of(file)) if self._waits and not file.is_open else None
+            if kept is not None and kept.restore(file):
+                file.names = file.names or NameFacts()
+                return file.names
             cuts = FUEL.cuts
             try:
                 model = self._reader.model_of(file)
@@ -256,6 +281,8 @@ class Projects:
                 file.names = NameFacts()
             file.names_are_old = False
             file.names_are_whole = cuts == FUEL.cuts
+            if kept is not None:
+                kept.keep(file)
         return file.names
 
     def _imported_by(self, file: TrackedFile) -> set[str]:
@@ -265,12 +292,20 @@ class Projects:
         while waiting:
             at = waiting.pop()
             with contextlib.suppress(UnreadableSource):
-                for module in _imports(self._reader.model_of(at)):
+                for module in self._imports(at):
                     path = self._table.resolver.file_of(module, at.bases)
                     if path and (other := self._table.file(path)).real not in reached:
                         reached.add(other.real)
                         waiting.append(other)
         return reached
+
+    def _imports(self, file: TrackedFile) -> list[str]:
+        def find() -> list[str]:
+            return list(_imports(self._reader.model_of(file)))
+
+        self._table.check(file)
+        kept = None if file.is_open or not self._waits else self.kept_in(self.index_of(file))
+        return find() if kept is None else kept.imports(file, find)
 
 
 def _imports(model: FileModel) -> Iterator[str]:

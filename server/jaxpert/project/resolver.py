@@ -44,12 +44,14 @@ class Resolver:
         self._are_projects = are_projects
         self._names: dict[str, frozenset[str]] = {}
         self._modules: dict[tuple[str, str], str | None] = {}
+        self._project_roots: dict[str, str | None] = {}
         self._open: set[str] = set()
 
     def forget(self) -> None:
         """Files or folders came or went."""
         self._names.clear()
         self._modules.clear()
+        self._project_roots.clear()
 
     def set_open(self, paths: Iterable[str]) -> None:
         """``paths`` are open buffers, which exist even where no file does."""
@@ -116,6 +118,11 @@ class Resolver:
         these are projects; but never the home folder or one that contains it, which hold far more than a project.
         """
         folder = os.path.dirname(path)
+        if folder not in self._project_roots:
+            self._project_roots[folder] = self._project_root(path, folder)
+        return self._project_roots[folder]
+
+    def _project_root(self, path: str, folder: str) -> str | None:
         while not is_too_wide(folder):
             if any(self.holds(folder, marker) for marker in ROOT_MARKERS):
                 return folder

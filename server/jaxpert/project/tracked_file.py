@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,13 +140,14 @@ class TrackedFile:
         if self.failure is not None:
             raise self.failure.with_traceback(None)
         if self.on_disk is None:
-            self._content = None
+            self._content = ""
             try:
                 limit = MAX_NOTEBOOK_BYTES if self.path.endswith(".ipynb") else MAX_SOURCE_BYTES
                 self.on_disk = read_source(Path(self.path), limit)
             except UnreadableSource as error:
                 self.failure = error
                 raise
+            self._content = digest("file", self.on_disk.text)
         return self.on_disk
 
     def content(self) -> str:
@@ -153,13 +155,11 @@ class TrackedFile:
         if self.is_open and self.source is not None:
             return digest("cells" if self.notebook is not None else "file", self.source.text)
         if self._content is None:
-            try:
-                self._content = digest("file", self.read().text)
-            except UnreadableSource:
-                self._content = ""
+            with contextlib.suppress(UnreadableSource):
+                self.read()
             if self.source is None:
                 self.on_disk = None
-        return self._content
+        return self._content or ""
 
     def is_saved(self) -> bool:
         """Whether the buffer of an open file says what the file on disk does, and its trees are those of the text."""

@@ -311,10 +311,58 @@ class Workspace:
         if file.is_open and file.source is not None:
             text = file.source.text
         else:
-            self._table.epoch += 1
             self._table.check_alone(file)
             text = file.read().text
         return any(marker in text for marker in JaxDb.markers)
+
+    def kept_result(self, path: Path, asked: str) -> tuple[str, SourceText] | None:
+        """What :meth:`keep_result` was given for the file at ``path``, perhaps in an earlier run, and the file's text.
+
+        None when there is nothing that still holds for what was on disk at the last :meth:`snapshot` or else at the
+        first question.
+
+        Args:
+            asked: as it was given then.
+
+        Raises:
+            UnreadableSource: it cannot be read.
+        """
+        file = self._file(path)
+        kept = None if file.is_open else self._projects.kept_in(self._projects.index_of(file))
+        if kept is None:
+            return None
+        self._folder_settings(os.path.dirname(file.path))
+        self._projects.switches_for(file)  # reads the project
+        self._table.check(file)
+        source = file.read()
+        text = kept.result(file, asked, lambda: self._projects.names_around(file))
+        if text is None:
+            return None
+        file.on_disk = None
+        return text, source
+
+    def keep_result(self, snapshot: Snapshot, asked: str, text: str) -> None:
+        """Keep, from one run to the next, what came out of a ``snapshot`` of a file on disk that nothing has changed.
+
+        Args:
+            asked: tells the way of looking, and all that it depends on besides files, from any other.
+        """
+        file = self._file(snapshot.path)
+        kept = None if file.is_open else self._projects.kept_in(self._projects.index_of(file))
+        if kept is not None and file.model is snapshot.model:
+            kept.keep_result(file, asked, text)
+
+    def take_kept(self) -> dict[str, dict[str, bytes]]:
+        """What is new to be kept, by project, for :meth:`save_kept` in another process."""
+        return self._projects.take_kept()
+
+    def save_kept(self, taken: Iterable[Mapping[str, Mapping[str, bytes]]] = ()) -> None:
+        """Write what shall be kept, here and ``taken`` in other processes."""
+        self._projects.save_kept(taken)
+
+    def target_for(self, path: Path) -> JaxTarget:
+        """The JAX that the file at ``path`` will meet, apart from the switches that its project or its text sets."""
+        return self._jax_around(self._file(path))[0]
 
     def options_for(self, folder: Path) -> Options:
         """The options that hold in ``folder``, as ``find_files`` asks for them."""
