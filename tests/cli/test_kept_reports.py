@@ -239,6 +239,16 @@ def test_nothing_is_written_into_what_is_checked(project: Project) -> None:
     assert sorted(project.root.rglob("*")) == before
 
 
+def test_from_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds the cache, but is not what is checked."""
+    home = Project(tmp_path, tmp_path / ".cache")
+    write(home.root, {f"project/{name}": text for name, text in FILES.items()})
+    monkeypatch.setenv("HOME", str(home.root))
+    first = home.check("project")
+    assert home.check("project") == first
+    assert home.parsed == set()
+
+
 @pytest.mark.parametrize("data", [b"", b"\0" * 50, None])
 def test_a_spoilt_cache_costs_time_only(project: Project, data: bytes | None) -> None:
     first = project.check()

@@ -20,7 +20,7 @@ from jaxpert.model.fuel import FUEL
 from jaxpert.model.names import NameFacts, NamePlace
 from jaxpert.project.file_table import FileTable
 from jaxpert.project.index import IndexStep, ProjectIndex, is_about_names
-from jaxpert.project.resolver import is_inside
+from jaxpert.project.resolver import is_inside, is_too_wide
 from jaxpert.project.switches import Switches
 from jaxpert.project.tracked_file import TrackedFile
 from jaxpert.text.decoding import UnreadableSource
@@ -190,7 +190,8 @@ class Projects:
             from jaxpert.project.kept_facts import KeptFacts
 
             place = os.path.realpath(folder) + os.sep
-            theirs = (index.root, *self._table.resolver.roots)
+            # A home folder holds the cache by nature, and is no project.
+            theirs = (root for root in (index.root, *self._table.resolver.roots) if not is_too_wide(root))
             if not any(is_inside(place, os.path.realpath(each)) for each in theirs):
                 named = f"findings in {index.root or os.path.abspath('')}" if self._waits else index.root
                 index.kept = KeptFacts(self._table, IndexCache(folder, named), self._reader.jax_around)
