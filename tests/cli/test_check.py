@@ -160,6 +160,8 @@ def test_a_version_beyond_what_is_known_is_said(run: Run) -> None:
     result = run("--jax-version", "9")
     assert result.exit_code == 1
     assert "jaxpert: JAX 9 is newer than" in result.stderr and "the newest that is known here" in result.stderr
+    write("jaxpert.toml", 'jax-version = "0.3.1"\n')
+    assert "(JAX 0.3.1, as set, older than 0.4.30, the oldest that is known here)" in run().stdout
     assert run("--jax-version", "0.7.2").stderr == ""
 
 

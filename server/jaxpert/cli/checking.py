@@ -20,6 +20,7 @@ from jaxpert.cli.kept_reports import kept_report, text_of
 from jaxpert.cli.placing import placed_findings, shown_path, source_lines
 from jaxpert.cli.report import FileReport
 from jaxpert.engine.analyze import analyze
+from jaxpert.jaxdb.load import beyond_what_is_known
 from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.project.config import ConfigProblem, load_options
 from jaxpert.project.discovery import find_files
@@ -294,7 +295,8 @@ def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
 
 def _target_name(target: JaxTarget) -> str:
     origin = {"newest known": ", the newest known", "setting": ", as set"}.get(target.origin)
-    return f"JAX {target.version}{origin or f' from {target.origin}'}"
+    beyond = beyond_what_is_known(target.version)
+    return f"JAX {target.version}{origin or f' from {target.origin}'}{beyond and f', {beyond}'}"
 
 
 @contextlib.contextmanager

@@ -73,14 +73,8 @@ def checked_version(ctx: click.Context, param: click.Parameter, value: str | Non
             version = Version(value)
         except InvalidVersion as error:
             raise click.BadParameter(f"`{value}` is not a version: write one such as 0.7.2", ctx, param) from error
-        from jaxpert.jaxdb.load import known_versions
+        from jaxpert.jaxdb.load import beyond_what_is_known
 
-        oldest, newest = known_versions()[0], known_versions()[-1]
-        if version < oldest:
-            bounds = f"older than {oldest}, the oldest"
-        elif version.release[:2] > newest.release[:2] or version.epoch:
-            bounds = f"newer than {newest}, the newest"
-        else:
-            return value
-        click.echo(f"jaxpert: JAX {version} is {bounds} that is known here: what is said may not hold for it", err=True)
+        if beyond := beyond_what_is_known(version):
+            click.echo(f"jaxpert: JAX {version} is {beyond}: what is said may not hold for it", err=True)
     return value

@@ -261,6 +261,16 @@ def in_spans(spans: str, version: Version) -> bool:
     return False
 
 
+def beyond_what_is_known(version: Version) -> str:
+    """How ``version`` lies beyond the releases that were measured, to be said after its name; "" when it does not."""
+    oldest, newest = known_versions()[0], known_versions()[-1]
+    if version < oldest:
+        return f"older than {oldest}, the oldest that is known here"
+    if version.release[:2] > newest.release[:2] or version.epoch:
+        return f"newer than {newest}, the newest that is known here"
+    return ""
+
+
 _catalogue = cache(_Catalogue)
 _history = cache(_History)
 
