@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.argument_questions import questions
+from jaxpert.model.array_makers import ArrayType
+from jaxpert.model.caller_arrays import enclosing_function, given_by_callers
 from jaxpert.model.conversions import Conversion, conversions
 from jaxpert.model.handed_over import handed_over
 from jaxpert.model.tracing import Body, Level, gives_array
@@ -23,7 +25,7 @@ from jaxpert.model.transforms import (
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
 from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
-from jaxpert.syntax.scopes import Block, Scope, TreeIndex
+from jaxpert.syntax.scopes import BindingKind, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
@@ -104,6 +106,8 @@ def traced_arguments(model: FileModel, checkpoint: Checkpoint) -> dict[str, Trac
         if name == known.receiver or (name in static and name not in passers) or name in looked_at or left_out:
             continue
         kinds = {kind for passing in given for kind in _kinds_passed(model, passing)}
+        if name in passers and kinds == {"unknown"}:
+            kinds |= {"array" for passing in given if _is_given_an_array(model, passing)}
         if fills and name in known.defaults and len(given) < max(len(calls), 1):
             kinds |= _kinds_of_default(model, known, name)
         annotation = _annotated(known.function.model or model, known.function, name)
@@ -220,6 +224,17 @@ def _level(checkpoint: Checkpoint, kinds: set[str], annotation: str, asked_for_n
 def _kinds_passed(model: FileModel, passing: Passing) -> Iterator[str]:
     value = model.evaluate(passing.node, passing.site.scope, passing.site.block)
     return (_kind(option) for option in value.options())
+
+
+def _is_given_an_array(model: FileModel, passing: Passing) -> bool:
+    """Whether a function passes on a parameter of its own that a visible call gives an array or a number."""
+    owner, bindings = passing.site.scope.lookup(getattr(passing.node, "id", "")) or (None, [])
+    if owner is None or len(bindings) != 1 or bindings[0].kind is not BindingKind.PARAMETER:
+        return False
+    function, key = enclosing_function(model, owner), (id(owner), bindings[0].name)
+    return function is not None and any(
+        isinstance(given.get(key), ArrayType) for given, _ in given_by_callers(model, function)
+    )
 
 
 def _kinds_of_default(model: FileModel, known: Parameters, name: str) -> set[str]:
