@@ -3,8 +3,8 @@
 ## What it finds
 
 A number, or an array known to have too few axes, in a mapped place of a call of what `jax.vmap` made, by position or
-by keyword (keyword arguments are always mapped); lists of numbers, whose items are mapped one by one; arrays whose
-mapped axes have different sizes; and calls in which nothing holds an array at all.
+by keyword (keyword arguments are always mapped); numbers in a dictionary; lists of numbers, whose items are mapped one
+by one; arrays whose mapped axes have different sizes; and calls in which nothing holds an array at all.
 
 ## Why it matters
 
@@ -23,7 +23,8 @@ All.
 ## What to write instead
 
 `in_axes=(0, None)`: None for what is the same for the whole batch. A keyword argument cannot be left out: bind it
-with `functools.partial`, or pass it by position. A list of numbers becomes one array with `jnp.array`.
+with `functools.partial`, or pass it by position. A list of numbers becomes one array with `jnp.array`. Of a
+dictionary, `in_axes` says what is mapped key by key: `in_axes=({"x": 0, "rate": None},)`.
 
 ## Known limits
 
@@ -48,7 +49,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.mapped_inside import is_vmap, mapped_inside
 from jaxpert.model.speech import raises
 from jaxpert.model.transformed_calls import Passed, TransformedCall, axes_of, looked_at, transformed_calls
-from jaxpert.model.values import Literal, Sequence, Table, Value
+from jaxpert.model.values import Literal, Sequence, Table, Value, string
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
@@ -65,14 +66,14 @@ _NOTHING = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A mapped argument with too few axes."""
+    """A mapped argument with too few axes; ``holder``: of a list or dictionary, its item or the value at this key."""
 
     call: TransformedCall
     passed: Passed
     range: Range
     axis: int
     found: ArrayType
-    is_listed: bool
+    holder: str
 
 
 def check(model: FileModel) -> Iterator[Finding]:
@@ -96,11 +97,11 @@ def _places(model: FileModel) -> Iterator[_Place]:
         for passed in looked_at(call) or ():
             axis = _axis(call, passed)
             where = model.range_of(passed.argument.node)
-            found, is_listed = _type(passed.argument)
+            found, holder = _type(passed.argument)
             if axis is None or where is None or found is None or found.rank is None:
                 continue
             if found.rank < (axis + 1 if axis >= 0 else -axis):
-                yield _Place(call, passed, where, axis, found, is_listed)
+                yield _Place(call, passed, where, axis, found, holder)
 
 
 def _axis(call: TransformedCall, passed: Passed) -> int | None:
@@ -113,15 +114,19 @@ def _axis(call: TransformedCall, passed: Passed) -> int | None:
     return axes.value if isinstance(axes, Literal) and type(axes.value) is int else None
 
 
-def _type(argument: Argument) -> tuple[ArrayType | None, bool]:
-    """What an argument is; of a list or tuple, what its first item with too few axes is."""
+def _type(argument: Argument) -> tuple[ArrayType | None, str]:
+    """What an argument is; of a list, tuple or dictionary what its first number is, and where that stands."""
     arrays, place = Arrays(argument.model), (argument.site.scope, argument.site.block)
     value = argument.value
+    if isinstance(value, Table):
+        entries = [(string(key), arrays.value(item)) for key, item in value.entries] if value.exact else []
+        found = [(one, f'"{key}"') for key, one in entries if key and isinstance(one, ArrayType) and one.rank == 0]
+        return found[0] if found else (None, "{}")
     if isinstance(value, Sequence) and value.kind in ("list", "tuple"):
-        found = [arrays.value(item) for item in value.items]
-        numbers = [one for one in found if isinstance(one, ArrayType) and one.rank == 0]
-        return (numbers[0] if numbers else None), True
-    return arrays.of(argument.node, place), False
+        items = [arrays.value(item) for item in value.items]
+        numbers = [one for one in items if isinstance(one, ArrayType) and one.rank == 0]
+        return (numbers[0] if numbers else None), "[]"
+    return arrays.of(argument.node, place), ""
 
 
 def _too_few_axes(model: FileModel, place: _Place) -> Finding:
@@ -130,7 +135,9 @@ def _too_few_axes(model: FileModel, place: _Place) -> Finding:
     axes = f"axis {place.axis}"
     what = (
         f"`{shown}` holds numbers"
-        if place.is_listed
+        if place.holder == "[]"
+        else f"the value of `{place.holder}` has no axes"
+        if place.holder
         else f"`{shown}` has no axes"
         if not rank
         else f"`{shown}` has no {axes}"
@@ -138,11 +145,13 @@ def _too_few_axes(model: FileModel, place: _Place) -> Finding:
     needed = place.axis + 1 if place.axis >= 0 else -place.axis
     shape = str(place.found.shape).replace("None", "…")
     name = place.passed.name
-    if place.is_listed:
+    if place.holder == "[]":
         advice = f"write `jnp.array({shown})`"
     elif place.passed.position is None:
         what, axes = f"{what}, and keyword arguments are always mapped", "that"
         advice = f"bind `{name}` with `functools.partial`, or pass it by position and give it None in `in_axes`"
+    elif place.holder:
+        advice = f"say so in `in_axes` by a dictionary with its keys, as in `{{{place.holder}: None, …}}`"
     else:
         advice = (
             f"give {f'`{name}`' if name else 'it'} None in `in_axes`"
@@ -169,8 +178,8 @@ def _different_sizes(model: FileModel, call: TransformedCall) -> Iterator[Findin
     sizes: list[tuple[int, Range]] = []
     for passed in looked_at(call) or ():
         axis, where = _axis(call, passed), model.range_of(passed.argument.node)
-        found, is_listed = _type(passed.argument)
-        if axis is None or where is None or found is None or found.shape is None or is_listed:
+        found, holder = _type(passed.argument)
+        if axis is None or where is None or found is None or found.shape is None or holder:
             continue
         if -len(found.shape) <= axis < len(found.shape):
             size = found.shape[axis]
@@ -221,12 +230,13 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     """Leave all numbers of the call unmapped."""
     places = list(_places(model))
     for place in places:
-        if place.range != finding.range or place.passed.position is None or place.found.rank or place.is_listed:
+        if place.range != finding.range or place.passed.position is None or place.found.rank or place.holder:
             continue
         together = {
             other.passed.position
             for other in places
-            if other.call is place.call and not other.found.rank and other.passed.position is not None
+            if other.call is place.call and not (other.found.rank or other.holder)
+            if other.passed.position is not None
         }
         if any(isinstance(one.node, ast.Starred) for one in place.call.positional):
             return None
