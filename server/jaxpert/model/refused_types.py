@@ -63,6 +63,7 @@ _MADE = {
     "collections.Counter": ("a Counter", "<class 'collections.Counter'>"),
     "types.SimpleNamespace": ("a SimpleNamespace", "<class 'types.SimpleNamespace'>"),
     "builtins.slice": ("a slice", "<class 'slice'>"),
+    "builtins.object": ("a bare object", "<class 'object'>"),
     "pathlib.Path": ("a path", "<class 'pathlib.PosixPath'>"),
 }
 
