@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from jaxpert.syntax.executed import always_runs
+from jaxpert.syntax.executed import always_runs, executed
+from jaxpert.syntax.units import SourceFile
 
 ALWAYS = [
     "return it()",
@@ -59,3 +60,11 @@ def test_what_may_not_run(body: str) -> None:
 def test_functions_inside_may_be_taken_to_be_called(body: str) -> None:
     assert runs(body, in_definitions=True)
     assert not runs(body.replace("it()", "it() if x else 1"), in_definitions=True)
+
+
+def test_what_runs_in_long_sums() -> None:
+    """Each operand stands one level deeper than the next."""
+    (tree,) = SourceFile(f"f = lambda x: {' + '.join('x' * 900)}\n").trees()
+    (function,) = tree.functions.values()
+    found = [site.node for site in executed(function, lambda test, scope, block: None)]
+    assert sum(isinstance(node, ast.Name) for node in found) == 900

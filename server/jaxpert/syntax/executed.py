@@ -15,19 +15,37 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _STRAIGHT = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 
+_HOLD_NOTHING = frozenset({ast.Name, ast.Constant})
+
 Truth = Callable[[ast.expr, Scope, Block], "bool | None"]
 """Says whether a condition is known to be true or false; None when it is not known."""
 
 
-def executed(function: Function, truth: Truth) -> Iterator[Site]:
+def executed(function: Function, truth: Truth) -> list[Site]:
     """Every statement and expression of the function's body, outermost first, without what ``truth`` rules out.
 
     The bodies of nested functions count: what defines one usually calls it.
     """
     parts = _Parts(function.block.tree, truth)
-    body = [function.node.body] if isinstance(function.node, ast.Lambda) else function.node.body
-    for part in body:
-        yield from parts.of(part, function.inner, function.body_block)
+    found: list[Site] = []
+    waiting = [_all(function.node.body, function.inner, function.body_block)]
+    while waiting:  # a loop, since expressions may be nested more deeply than calls
+        for node, scope, block in waiting[-1]:
+            if node.__class__ in _HOLD_NOTHING:
+                found.append(Site(node, scope, block))
+                continue
+            if isinstance(node, ast.stmt):
+                block = parts.tree.block_of.get(node, block)
+            if isinstance(node, (ast.stmt, ast.expr)):
+                found.append(Site(node, scope, block))
+            waiting.append(parts.of(node, scope, block))
+            break
+        else:
+            waiting.pop()
+    return found
+
+
+_Part = tuple[ast.AST, Scope, Block]
 
 
 class _Parts:
@@ -35,40 +53,56 @@ class _Parts:
         self.tree = tree
         self.truth = truth
 
-    def of(self, node: ast.AST, scope: Scope, block: Block) -> Iterator[Site]:
-        if isinstance(node, ast.stmt):
-            block = self.tree.block_of.get(node, block)
-        if isinstance(node, (ast.stmt, ast.expr)):
-            yield Site(node, scope, block)
-        if isinstance(node, (ast.If, ast.IfExp)):
-            yield from self.of(node.test, scope, block)
-            known = self.truth(node.test, scope, block)
-            yield from self.all([] if known is False else node.body, scope, block)
-            yield from self.all([] if known is True else node.orelse, scope, block)
-        elif isinstance(node, ast.BoolOp):
-            stops_at = isinstance(node.op, ast.Or)
-            for operand in node.values:
-                yield from self.of(operand, scope, block)
-                if self.truth(operand, scope, block) is stops_at:
-                    break
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            function = self.tree.functions.get(node)
-            if function is not None:
-                yield from self.all(node.body, function.inner, function.body_block)
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            inner = self.tree.comprehensions.get(node, scope)
-            for position, generator in enumerate(node.generators):
-                yield from self.of(generator.iter, inner if position else scope, block)
-                yield from self.all(generator.ifs, inner, block)
-            yield from self.all([node.key, node.value] if isinstance(node, ast.DictComp) else node.elt, inner, block)
-        elif isinstance(node, ast.ClassDef):
-            yield from self.all(node.body, self.tree.classes.get(node, scope), block)
-        else:
-            yield from self.all(children(node), scope, block)
+    def of(self, node: ast.AST, scope: Scope, block: Block) -> Iterator[_Part]:
+        """What runs in ``node``; what ``truth`` says of a condition is asked behind the condition."""
+        special = _SPECIAL.get(node.__class__)
+        if special is None:
+            return iter([(child, scope, block) for child in children(node)])
+        return special(self, node, scope, block)
 
-    def all(self, nodes: ast.AST | Iterable[ast.AST], scope: Scope, block: Block) -> Iterator[Site]:
-        for node in (nodes,) if isinstance(nodes, ast.AST) else nodes:
-            yield from self.of(node, scope, block)
+    def branches(self, node: ast.If | ast.IfExp, scope: Scope, block: Block) -> Iterator[_Part]:
+        yield node.test, scope, block
+        known = self.truth(node.test, scope, block)
+        if known is not False:
+            yield from _all(node.body, scope, block)
+        if known is not True:
+            yield from _all(node.orelse, scope, block)
+
+    def operands(self, node: ast.BoolOp, scope: Scope, block: Block) -> Iterator[_Part]:
+        stops_at = isinstance(node.op, ast.Or)
+        for operand in node.values:
+            yield operand, scope, block
+            if self.truth(operand, scope, block) is stops_at:
+                break
+
+    def function(self, node: FunctionNode, scope: Scope, block: Block) -> Iterator[_Part]:
+        function = self.tree.functions.get(node)
+        if function is not None:
+            yield from _all(node.body, function.inner, function.body_block)
+
+    def comprehension(self, node: ast.ListComp | ast.DictComp, scope: Scope, block: Block) -> Iterator[_Part]:
+        inner = self.tree.comprehensions.get(node, scope)
+        for position, generator in enumerate(node.generators):
+            yield generator.iter, inner if position else scope, block
+            yield from _all(generator.ifs, inner, block)
+        yield from _all([node.key, node.value] if isinstance(node, ast.DictComp) else node.elt, inner, block)
+
+    def class_body(self, node: ast.ClassDef, scope: Scope, block: Block) -> Iterator[_Part]:
+        return _all(node.body, self.tree.classes.get(node, scope), block)
+
+
+_SPECIAL: dict[type, Callable[..., Iterator[_Part]]] = {
+    ast.If: _Parts.branches,
+    ast.IfExp: _Parts.branches,
+    ast.BoolOp: _Parts.operands,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), _Parts.function),
+    **dict.fromkeys(_COMPREHENSIONS, _Parts.comprehension),
+    ast.ClassDef: _Parts.class_body,
+}
+
+
+def _all(nodes: ast.AST | Iterable[ast.AST], scope: Scope, block: Block) -> Iterator[_Part]:
+    return iter([(node, scope, block) for node in ((nodes,) if isinstance(nodes, ast.AST) else nodes)])
 
 
 def always_runs(function: FunctionNode, node: ast.expr, *, in_definitions: bool = False) -> bool:
