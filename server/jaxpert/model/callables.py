@@ -142,6 +142,32 @@ def worth_evaluating(model: FileModel, node: ast.expr, site: Site, frame: Frame,
 def _is_worth(
     model: FileModel, node: ast.expr, site: Site | Binding, frame: Frame, is_called: bool, seen: set[int]
 ) -> bool:
+    calls: list[tuple[ast.Call, bool]] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):  # a loop: chains of methods can be long
+        if isinstance(node, ast.Call):
+            calls.append((node, is_called))
+            node, is_called = node.func, True
+        else:
+            node, is_called = node.value, False
+    if not _is_root_worth(model, node, site, frame, is_called, seen):
+        return False
+    return all(_is_call_worth(model, call, site, frame, called, seen) for call, called in reversed(calls))
+
+
+def _is_call_worth(
+    model: FileModel, node: ast.Call, site: Site | Binding, frame: Frame, is_called: bool, seen: set[int]
+) -> bool:
+    for option in model.evaluate(node.func, site.scope, site.block, frame).options():
+        if isinstance(option, Symbol) and option.path.startswith("builtins."):
+            return all(_is_worth(model, argument, site, frame, False, seen) for argument in node.args)
+        if isinstance(option, (Def, Instance)) and not is_called:
+            return False
+    return True
+
+
+def _is_root_worth(
+    model: FileModel, node: ast.expr, site: Site | Binding, frame: Frame, is_called: bool, seen: set[int]
+) -> bool:
     if isinstance(node, ast.Name):
         found = site.scope.lookup(node.id)
         if found is None:
@@ -154,17 +180,6 @@ def _is_worth(
                 seen.add(id(binding))
                 if not _is_worth(model, binding.value, binding, frame, is_called, seen):
                     return False
-        return True
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return _is_worth(model, node.value, site, frame, False, seen)
-    if isinstance(node, ast.Call):
-        if not _is_worth(model, node.func, site, frame, True, seen):
-            return False
-        for option in model.evaluate(node.func, site.scope, site.block, frame).options():
-            if isinstance(option, Symbol) and option.path.startswith("builtins."):
-                return all(_is_worth(model, argument, site, frame, False, seen) for argument in node.args)
-            if isinstance(option, (Def, Instance)) and not is_called:
-                return False
         return True
     parts: list[ast.expr] | None = None
     if isinstance(node, ast.IfExp):
