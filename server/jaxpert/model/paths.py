@@ -46,6 +46,12 @@ def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     )
 
 
+_LAST_CALLS = frozenset({
+    "sys.exit", "os._exit", "exit", "quit", "pytest.fail", "pytest.skip", "self.fail", "self.skipTest",
+    "assert_never", "typing.assert_never", "typing_extensions.assert_never",
+})  # fmt: skip
+
+
 def _suite(body: Iterable[ast.stmt], owner: ast.stmt, truth: Truth, ends: Ends) -> ast.stmt | None:
     """Record returns in ``ends``; give the last statement through which control leaves at the end, or None."""
     last: ast.stmt | None = owner
@@ -81,13 +87,15 @@ def _statement(statement: ast.stmt, truth: Truth, ends: Ends) -> ast.stmt | None
     if isinstance(statement, ast.Assert) and truth(statement.test) is False:
         return None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        if _never_returns(statement.value) or (ends.never_returns is not None and ends.never_returns(statement.value)):
+        if _is_last_call(statement.value, ends):
             return None
     return statement
 
 
 def _if(statement: ast.If, truth: Truth, ends: Ends) -> ast.stmt | None:
     """An ``if`` with all its ``elif``: a loop, since there may be hundreds."""
+    if not _may_end(statement, ends):
+        return statement  # whichever arm runs: what its condition is need not be found out
     left = False
     arm = statement
     while True:
@@ -102,6 +110,36 @@ def _if(statement: ast.If, truth: Truth, ends: Ends) -> ast.stmt | None:
         left |= _suite(arm.orelse, arm, truth, ends) is not None
         break
     return statement if left else None
+
+
+_LEADS_ON = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Pass, ast.Import, ast.ImportFrom, ast.Global,
+    ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+"""Statements behind which the next one always comes, unless they raise."""
+
+
+def _may_end(statement: ast.stmt, ends: Ends) -> bool:
+    """Whether anything in ``statement`` could keep control from going on behind it, or return; a cheap look."""
+    waiting = [statement]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.If):
+            waiting += one.body
+            waiting += one.orelse
+        elif isinstance(one, (ast.For, ast.With)):
+            waiting += one.body
+            waiting += getattr(one, "orelse", ())
+        elif isinstance(one, ast.Expr):
+            if isinstance(one.value, ast.Call) and _is_last_call(one.value, ends):
+                return True
+        elif not isinstance(one, _LEADS_ON):
+            return True
+    return False
+
+
+def _is_last_call(call: ast.Call, ends: Ends) -> bool:
+    return _never_returns(call) or (ends.never_returns is not None and ends.never_returns(call))
 
 
 def _while(statement: ast.While, truth: Truth, ends: Ends) -> ast.stmt | None:
@@ -159,16 +197,7 @@ def _breaks(body: Iterable[ast.stmt]) -> bool:
 
 def _never_returns(call: ast.Call) -> bool:
     """``sys.exit()``, ``os._exit()``, ``exit()``, ``pytest.fail()`` and the like, by how they are written."""
-    return ast.unparse(call.func) in {
-        "sys.exit",
-        "os._exit",
-        "exit",
-        "quit",
-        "pytest.fail",
-        "pytest.skip",
-        "self.fail",
-        "self.skipTest",
-        "assert_never",
-        "typing.assert_never",
-        "typing_extensions.assert_never",
-    }
+    func = call.func
+    if isinstance(func, ast.Attribute):
+        return isinstance(func.value, ast.Name) and f"{func.value.id}.{func.attr}" in _LAST_CALLS
+    return isinstance(func, ast.Name) and func.id in _LAST_CALLS
