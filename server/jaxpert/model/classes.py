@@ -105,7 +105,12 @@ def _is_some_enum(evaluator: Evaluator, cls: ClassValue, depth: int = 0) -> bool
 
 def instance_attribute(evaluator: Evaluator, instance: Instance, name: str) -> Value:
     """``instance.name``: what its methods assign to it, what its call gives it, or what its class has."""
-    value = _instance_attribute(evaluator, instance, name)
+    if instance.call is None:
+        value = _instance_attribute(evaluator, instance, name)
+    else:  # the object is known by the call that makes it, which is kept alive with what is said of it
+        key = ("attribute", id(instance.cls.scope), id(instance.call), name)
+        found = evaluator.model.remembered(key, lambda: (_instance_attribute(evaluator, instance, name), instance))
+        value = found[0]
     if value is UNKNOWN or isinstance(value, Def):
         return value
     for file in (instance.cls.model, instance.model, evaluator.model):
@@ -187,10 +192,16 @@ def _initial_frame(evaluator: Evaluator, instance: Instance) -> Frame:
     """The parameters of ``__init__`` in the call that made the instance."""
     found = instance.cls.scope.bindings.get("__init__", ())
     function = found[0].block.tree.functions.get(found[0].node) if len(found) == 1 else None  # type: ignore[call-overload]
-    if function is None or instance.call is None or instance.site is None or instance.model is None:
+    call, site, owner = instance.call, instance.site, instance.model
+    if function is None or call is None or site is None or owner is None:
         return {}
-    args, keywords = call_results.arguments_of(instance.model.evaluator, instance.call, instance.site, {})
-    return call_results.frame_of(evaluator, Def(function, instance.cls, bound=True), args, keywords)
+
+    def made() -> tuple[Frame, Instance]:
+        args, keywords = call_results.arguments_of(owner.evaluator, call, site, {})
+        return call_results.frame_of(evaluator, Def(function, instance.cls, bound=True), args, keywords), instance
+
+    # One and the same for all attributes: what is known under it is known to each.
+    return evaluator.model.remembered(("initial frame", id(function), id(call)), made)[0]
 
 
 def _field(evaluator: Evaluator, instance: Instance, name: str) -> Value | None:
