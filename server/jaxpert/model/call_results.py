@@ -325,6 +325,15 @@ def result_of(evaluator: Evaluator, target: Def, args: list[Value] | None, keywo
     if isinstance(node, ast.AsyncFunctionDef):
         return Typed("coroutine", site=target.site, model=model)
     frame = frame_of(evaluator, target, args, keywords)
+    # What is given is told apart by identity, so it is kept alive with the result.
+    key = (id(function), *((name, id(value)) for name, value in frame.items()))
+    return model.remembered(key, lambda: (_result(evaluator, target, frame), frame))[0]
+
+
+def _result(evaluator: Evaluator, target: Def, frame: Frame) -> Value:
+    """What a function returns whose parameters are as ``frame`` says."""
+    model, function = evaluator.model, target.function
+    node = function.node
     if isinstance(node, ast.Lambda):
         return evaluator.evaluate(node.body, function.inner, function.body_block, frame)
     condition = evaluator.condition(function.inner, function.body_block, frame)

@@ -15,7 +15,7 @@ import ast
 import builtins
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxpert.model import call_results, classes, operators
 from jaxpert.model.asked_primitives import AskedPrimitive, name_of
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_OPTIONS = 40
+_MOST_FRAMES = 200
 
 _TRANSPARENT = {
     "functools.lru_cache", "functools.cache", "functools.wraps", "builtins.staticmethod", "builtins.classmethod",
@@ -76,6 +77,8 @@ class Evaluator:
         """Trees whose function bodies values came out of: those may change without a module-level name changing."""
         self.token: tuple[object, ...] = model.token
         """Changes when all that is known of values is void; they are kept in the trees."""
+        self._framed: dict[int, tuple[Frame, dict[int, Any]]] = {}
+        """What :meth:`_values_under` gives, with the frame, which must live as long."""
         self._running: set[tuple[int, int]] = set()
 
     # -- entry --------------------------------------------------------------------------------------------------------
@@ -85,8 +88,10 @@ class Evaluator:
         handler = _HANDLERS.get(node.__class__)
         if handler is None:
             return UNKNOWN
-        values = block.tree.values
-        if not frame and (known := values.get(id(node))) is not None:
+        if frame and _stands_outside(node, scope):
+            frame = None
+        values = self._values_under(frame) if frame else block.tree.values
+        if (known := values.get(id(node))) is not None:
             token, came_out_of, value = known
             if token is self.token or (FUEL.is_little and token is self.model.token_in_haste):
                 if not came_out_of:
@@ -112,11 +117,20 @@ class Evaluator:
         if isinstance(value, Choice) and len(value.values) > _MOST_OPTIONS:
             value = UNKNOWN
         # Below a cut the value may be poorer than it would be when asked for by itself.
-        if not frame and (cuts == FUEL.cuts or not FUEL.depth):
+        if cuts == FUEL.cuts or not FUEL.depth:
             is_poor = cuts != FUEL.cuts and FUEL.is_little
             token = self.model.token_in_haste if is_poor else self.token
             values[id(node)] = (token, self.entered_since(entered), value)
         return value
+
+    def _values_under(self, frame: Frame) -> dict[int, Any]:
+        """What is known of expressions, by the identity of their nodes, where parameters are as ``frame`` says."""
+        known = self._framed.get(id(frame))
+        if known is None:
+            if not FUEL.depth and len(self._framed) > _MOST_FRAMES:
+                self._framed.clear()
+            known = self._framed[id(frame)] = frame, {}
+        return known[1]
 
     def entered_since(self, mark: int) -> tuple[TreeIndex, ...]:
         """The trees entered since ``entered`` was ``mark`` long, once each."""
@@ -129,6 +143,7 @@ class Evaluator:
     def forget(self) -> None:
         """Start again: the text, or another file, has changed."""
         self.entered.clear()
+        self._framed.clear()
         self.token = self.model.token
 
     def condition(self, scope: Scope, block: Block, frame: Frame | None = None) -> Callable[[ast.expr], bool | None]:
@@ -428,6 +443,16 @@ class Evaluator:
         if isinstance(base, CallResult) and base.path == "re.compile":
             return Symbol(f"re.Pattern.{name}", site=site, model=self.model)
         return UNKNOWN
+
+
+def _stands_outside(node: ast.expr, scope: Scope) -> bool:
+    """Whether ``node`` is a constant, or a name of the module or an attribute of one: no frame says more about it."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    if isinstance(node, ast.Name):
+        found = scope.lookup(node.id)
+        return found is None or found[0].kind == "module"
+    return isinstance(node, ast.Constant)
 
 
 def _place(binding: Binding) -> tuple[int, int]:
