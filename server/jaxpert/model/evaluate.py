@@ -265,7 +265,7 @@ class Evaluator:
             return _unpacked(self.evaluate(binding.value, binding.scope, binding.block, frame), binding)
         if kind is BindingKind.AUGMENTED and isinstance(binding.node, ast.AugAssign):
             scope = self.model.scope_of(binding.block)
-            return operators.augmented(self, binding.node, scope, binding.block, frame or {})
+            return operators.operated(self, binding.node, scope, binding.block, frame or {})
         if kind is BindingKind.LOOP and binding.value is not None:
             turn = frame.get((id(binding.scope), ITEM)) if frame else None
             return self._looped(binding, frame) if turn is None else _unpacked(turn, binding)

@@ -151,24 +151,28 @@ def _unary(evaluator: Evaluator, node: ast.UnaryOp, scope: Scope, block: Block, 
     return UNKNOWN
 
 
-def _binary(evaluator: Evaluator, node: ast.BinOp, scope: Scope, block: Block, frame: Frame) -> Value:
-    left = evaluator.evaluate(node.left, scope, block, frame)
-    right = evaluator.evaluate(node.right, scope, block, frame)
-    return _each_combined(left, node.op, right, Site(node, scope, block), evaluator.model)
+_NEVER_KNOWN = (ast.Div, ast.MatMult, ast.RShift)
+_OF_NUMBERS = (ast.Sub, ast.Mult, ast.Pow, ast.FloorDiv, ast.LShift, ast.BitAnd, ast.BitXor)
 
 
-def augmented(evaluator: Evaluator, node: ast.AugAssign, scope: Scope, block: Block, frame: Frame) -> Value:
-    """What ``name += value`` leaves in the name."""
-    left = evaluator.evaluate(node.target, scope, block, frame)
-    right = evaluator.evaluate(node.value, scope, block, frame)
-    return _each_combined(left, node.op, right, Site(node, scope, block), evaluator.model)
+def operated(
+    evaluator: Evaluator, node: ast.BinOp | ast.AugAssign, scope: Scope, block: Block, frame: Frame
+) -> Value:
+    """``a + b``, or what ``a += b`` leaves in ``a``. Where the right side decides, the left one is not asked.
 
-
-def _each_combined(left: Value, operator: ast.operator, right: Value, site: Site, model: FileModel) -> Value:
-    pairs = [(one, other) for one in left.options() for other in right.options()]
+    That is often a long chain.
+    """
+    left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+    if isinstance(node.op, _NEVER_KNOWN):
+        return UNKNOWN
+    other = evaluator.evaluate(right, scope, block, frame)
+    if isinstance(node.op, _OF_NUMBERS) and not any(isinstance(option, Literal) for option in other.options()):
+        return UNKNOWN
+    one, site = evaluator.evaluate(left, scope, block, frame), Site(node, scope, block)
+    pairs = [(a, b) for a in one.options() for b in other.options()]
     if len(pairs) > _MOST_PAIRS:
-        pairs = [(left, right)]
-    return choice([_combined(one, operator, other, site, model) for one, other in pairs])
+        pairs = [(one, other)]
+    return choice([_combined(a, node.op, b, site, evaluator.model) for a, b in pairs])
 
 
 def _combined(left: Value, operator: ast.operator, right: Value, site: Site, model: FileModel) -> Value:
@@ -314,6 +318,8 @@ def _type_of(value: Value) -> type | None:
 
 def _subscript(evaluator: Evaluator, node: ast.Subscript, scope: Scope, block: Block, frame: Frame) -> Value:
     base = evaluator.evaluate(node.value, scope, block, frame)
+    if not any(isinstance(option, (Table, Sequence)) for option in base.options()):
+        return UNKNOWN
     key = evaluator.evaluate(node.slice, scope, block, frame)
     values: list[Value] = []
     for option in base.options():
@@ -386,7 +392,7 @@ HANDLERS: dict[type, Handler] = {
     ast.BoolOp: _boolean,
     ast.Compare: _compare,
     ast.UnaryOp: _unary,
-    ast.BinOp: _binary,
+    ast.BinOp: operated,
     ast.JoinedStr: _joined,
     ast.Subscript: _subscript,
     ast.NamedExpr: _named,
