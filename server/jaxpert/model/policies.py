@@ -11,6 +11,7 @@ from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.calls import Argument, api_calls_in, may_matter
 from jaxpert.model.paths import ends_of, is_stub
+from jaxpert.model.policy_expressions import trees_about_policies
 from jaxpert.model.values import (
     PRIMITIVE_PARAMETERS,
     UNKNOWN,
@@ -177,7 +178,8 @@ def _names_in(node: ast.AST) -> set[str]:
 
 def policy_tables(model: FileModel) -> Iterator[tuple[Site, list[Symbol]]]:
     """Dictionary displays that hold members of the policy namespace, with those members."""
-    yield from model.from_each_tree("policy tables", _policy_tables_in)
+    for tree in trees_about_policies(model):
+        yield from model.tree_fact(tree, "policy tables", lambda t: _policy_tables_in(model, t))
 
 
 def _policy_tables_in(model: FileModel, tree: TreeIndex) -> list[tuple[Site, list[Symbol]]]:

@@ -162,11 +162,8 @@ def _combination(model: FileModel, node: ast.expr, scope: Scope, block: Block, o
     operands = _operands(node)
     if not all(isinstance(operand, _MAY_BE_POLICIES) for operand in operands):
         return None
-    values = [model.evaluate(operand, scope, block) for operand in operands]
-    if of_users:
-        certain = all(gives_policy(model, value) for value in values)
-    else:
-        certain = all(is_policy(model, value) for value in values)
+    is_one = gives_policy if of_users else is_policy
+    certain = all(is_one(model, model.evaluate(operand, scope, block)) for operand in operands)
     return Combination(node, operator, operands, Site(node, scope, block)) if certain else None
 
 
