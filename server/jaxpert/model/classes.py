@@ -152,7 +152,7 @@ def _is_left_to_default(evaluator: Evaluator, instance: Instance, name: str) -> 
     cls, call = instance.cls, instance.call
     if call is None or any(isinstance(base, ClassValue) for base in _bases(evaluator, cls)):
         return False
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if _hides_some(call):
         return False
     if any(method in cls.scope.bindings for method in ("__new__", "__post_init__", "__getattr__", "__getattribute__")):
         return False
@@ -160,6 +160,11 @@ def _is_left_to_default(evaluator: Evaluator, instance: Instance, name: str) -> 
     models = (cls.model, instance.model, evaluator.model)
     sets = any(file is not None and file.source.contains_any((f".{name} =", "__setattr__")) for file in models)
     return name in own and own.index(name) >= len(call.args) and not sets
+
+
+def _hides_some(call: ast.Call) -> bool:
+    """Whether a star hides some of the arguments."""
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
 
 
 def _is_overridden(model: FileModel, cls: ClassValue, name: str) -> bool:
@@ -208,8 +213,13 @@ def _field(evaluator: Evaluator, instance: Instance, name: str) -> Value | None:
     """The value that the call which made a dataclass object gives the field ``name``; None when it gives none."""
     if instance.call is None or instance.site is None or instance.model is None:
         return None
-    args, keywords = call_results.arguments_of(instance.model.evaluator, instance.call, instance.site, {})
+    call, site = instance.call, instance.site
+    if _hides_some(call):
+        return None
+    given = next((one.value for one in call.keywords if one.arg == name), None)
     own = [field for field, found in instance.cls.scope.bindings.items() if isinstance(found[0].node, ast.AnnAssign)]
-    # Fields of the user's own bases would come first.
-    positional = [] if any(isinstance(base, ClassValue) for base in _bases(evaluator, instance.cls)) else own
-    return {**dict(zip(positional, args or ())), **keywords}.get(name)
+    if given is None and name in own[: len(call.args)]:
+        # Fields of the user's own bases would come first.
+        if not any(isinstance(base, ClassValue) for base in _bases(evaluator, instance.cls)):
+            given = call.args[own.index(name)]
+    return instance.model.evaluate(given, site.scope, site.block) if given is not None else None
