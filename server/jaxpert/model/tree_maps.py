@@ -19,7 +19,18 @@ from jaxpert.model.caller_arrays import enclosing_function
 from jaxpert.model.caller_frames import frames_of_callers
 from jaxpert.model.calls import ApiCall, Argument
 from jaxpert.model.pytrees import structure_of
-from jaxpert.model.structures import Dict, Leaf, List, Mismatch, MismatchKind, NoneNode, Structure, Tuple, mismatches
+from jaxpert.model.structures import (
+    Dict,
+    Leaf,
+    List,
+    Mismatch,
+    MismatchKind,
+    NoneNode,
+    Structure,
+    Tuple,
+    Unknown,
+    mismatches,
+)
 from jaxpert.model.values import Def, Frame, Partial, Symbol, Value, is_none
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.executed import always_runs
@@ -126,6 +137,8 @@ def differences(tree_map: TreeMap) -> Iterator[Difference]:
     if len(tree_map.trees) < 2 or tree_map.none_is_leaf is None:
         return
     first = structure_at(tree_map.trees[0], tree_map.frame)
+    if isinstance(first, Unknown):
+        return
     if tree_map.none_is_leaf:
         first = _none_as_leaf(first)
     for index, tree in enumerate(tree_map.trees[1:], 1):

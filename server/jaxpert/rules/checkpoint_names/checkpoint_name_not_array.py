@@ -45,7 +45,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.pytrees import structure_of
 from jaxpert.model.speech import raises
 from jaxpert.model.structures import Dict, Leaf, List, NoneNode, Structure, Tuple
-from jaxpert.model.values import Def
+from jaxpert.model.values import UNKNOWN, Def
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 
 NAME = "checkpoint-name-not-array"
@@ -63,9 +63,11 @@ def check(model: FileModel) -> Iterator[Finding]:
         value = call.role("value")
         if value is None or value.model is not model or call.missing or model.is_dead(call.site.block):
             continue
+        options = list(value.value.options())
+        if UNKNOWN in options:
+            continue
         structure = structure_of(model, value.node, value.site.scope, value.site.block)
         text = next(_strings(structure), None)
-        options = list(value.value.options())
         if all(isinstance(option, Def) for option in options):
             yield from _function(model, call, value)
         elif text is not None:

@@ -110,9 +110,9 @@ def _wrong_count(model: FileModel, tree_map: TreeMap) -> Finding | None:
     most = len(positional)
     least = sum(1 for name in positional[: most - len(arguments.defaults)] if name not in names)
     count = own + bound + given
-    if leaf_count(structure_at(tree_map.trees[0])) == 0:
-        return None
     if (arguments.vararg is not None or count <= most) and count >= least:
+        return None
+    if leaf_count(structure_at(tree_map.trees[0])) == 0:
         return None
     called = "<lambda>" if isinstance(value.function.node, ast.Lambda) else value.name
     trees = "1 tree" if len(tree_map.trees) == 1 else f"{len(tree_map.trees)} trees"

@@ -148,6 +148,8 @@ def _built_treedefs(model: FileModel) -> Iterator[tuple[ast.expr, ClassValue]]:
 
 
 def _cases(model: FileModel) -> Iterator[_Case]:
+    if not any(tree.classes for tree in model.source.trees()):
+        return
     for call in model.calls:
         if call.api.name not in _TREE_FUNCTIONS or call.is_partial or "is_leaf" in call.arguments:
             continue
