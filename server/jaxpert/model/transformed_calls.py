@@ -110,8 +110,15 @@ class TransformedCall:
 
 def transformed_calls(model: FileModel, everywhere: bool = False) -> Iterator[TransformedCall]:
     """Every call, in the trees in focus or ``everywhere`` in this file, of what a transformation of JAX made."""
-    for tree in model.every_tree if everywhere else model.trees:
-        yield from model.tree_fact(tree, "transformed calls", lambda t: list(_found(model, t)))
+    if not everywhere or not model.has_focus:
+        yield from model.from_each_tree("transformed calls", _all_found)
+        return
+    for tree in model.every_tree:
+        yield from model.tree_fact(tree, "transformed calls", lambda t: _all_found(model, t))
+
+
+def _all_found(model: FileModel, tree: TreeIndex) -> list[TransformedCall]:
+    return list(_found(model, tree))
 
 
 def _found(model: FileModel, tree: TreeIndex) -> Iterator[TransformedCall]:
