@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _BUILTINS = frozenset(dir(builtins))
 _MOST_OPTIONS = 40
 _MOST_FRAMES = 200
+_MAY_STAND_OUTSIDE = frozenset({ast.Name, ast.Attribute, ast.Constant})
 
 _TRANSPARENT = {
     "functools.lru_cache", "functools.cache", "functools.wraps", "builtins.staticmethod", "builtins.classmethod",
@@ -85,13 +86,14 @@ class Evaluator:
 
     def evaluate(self, node: ast.expr, scope: Scope, block: Block, frame: Frame | None = None) -> Value:
         """The value of ``node``, which stands in ``scope`` and ``block``."""
-        handler = _HANDLERS.get(node.__class__)
+        kind = node.__class__
+        handler = _HANDLERS.get(kind)
         if handler is None:
             return UNKNOWN
-        if frame and _stands_outside(node, scope):
+        if frame and kind in _MAY_STAND_OUTSIDE and _stands_outside(node, scope):
             frame = None
-        values = self._values_under(frame) if frame else block.tree.values
-        if (known := values.get(id(node))) is not None:
+        values, identity = self._values_under(frame) if frame else block.tree.values, id(node)
+        if (known := values.get(identity)) is not None:
             token, came_out_of, value = known
             if token is self.token or (FUEL.is_little and token is self.model.token_in_haste):
                 if not came_out_of:
@@ -99,7 +101,7 @@ class Evaluator:
                 if all(tree.alive for tree in came_out_of):
                     self.entered.extend(came_out_of)
                     return value  # type: ignore[no-any-return]
-        key = (id(node), id(frame) if frame else 0)
+        key = (identity, id(frame) if frame else 0)
         if not FUEL.depth:
             FUEL.steps = 0
         FUEL.steps += 1
@@ -114,13 +116,13 @@ class Evaluator:
         finally:
             FUEL.depth -= 1
             self._running.discard(key)
-        if isinstance(value, Choice) and len(value.values) > _MOST_OPTIONS:
+        if value.__class__ is Choice and len(value.values) > _MOST_OPTIONS:
             value = UNKNOWN
         # Below a cut the value may be poorer than it would be when asked for by itself.
-        if cuts == FUEL.cuts or not FUEL.depth:
-            is_poor = cuts != FUEL.cuts and FUEL.is_little
-            token = self.model.token_in_haste if is_poor else self.token
-            values[id(node)] = (token, self.entered_since(entered), value)
+        is_whole = cuts == FUEL.cuts
+        if is_whole or not FUEL.depth:
+            token = self.token if is_whole or not FUEL.is_little else self.model.token_in_haste
+            values[identity] = (token, self.entered_since(entered) if len(self.entered) > entered else (), value)
         return value
 
     def _values_under(self, frame: Frame) -> dict[int, Any]:

@@ -320,9 +320,9 @@ class FileModel:
                 return kept[2]  # type: ignore[no-any-return]
         start, cuts = len(entered), FUEL.cuts
         value = compute(tree)
-        if FUEL.is_little and cuts != FUEL.cuts:
+        if cuts != FUEL.cuts and FUEL.is_little:
             token = self.token_in_haste
-        tree.facts[key] = (token, self.evaluator.entered_since(start), value)
+        tree.facts[key] = (token, self.evaluator.entered_since(start) if len(entered) > start else (), value)
         return value
 
     def remembered(self, key: object, compute: Callable[[], T]) -> T:

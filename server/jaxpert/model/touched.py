@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxpert.model.values import Def, Symbol
 from jaxpert.syntax.changes import changes
+from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Block, Function, Scope, TreeIndex, scope_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _touches(model: FileModel, tree: TreeIndex) -> _Touches:
 
 
 def _names(node: ast.expr) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}
 
 
 def _targets(statement: ast.stmt) -> list[ast.expr]:
@@ -101,7 +102,7 @@ def _root(node: ast.expr) -> str:
 
 def _leaves_arguments(model: FileModel, function: Function, depth: int) -> bool:
     """Whether a function of the user's certainly stores nothing in what it is given."""
-    inside = list(ast.walk(function.node))
+    inside = list(walk(function.node))
     for node in inside:
         if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
             return False
@@ -112,7 +113,7 @@ def _leaves_arguments(model: FileModel, function: Function, depth: int) -> bool:
         if id(site.node) not in calls:
             continue
         func = site.node.func
-        given = [one for part in (*site.node.args, *site.node.keywords) for one in ast.walk(part)]
+        given = [one for part in (*site.node.args, *site.node.keywords) for one in walk(part)]
         if isinstance(func, ast.Attribute) and (func.attr in _CHANGING or func.attr.startswith("__")):
             return False
         takes = any(isinstance(one, ast.Name) for one in given)
