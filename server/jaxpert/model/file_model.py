@@ -281,7 +281,7 @@ class FileModel:
 
     def version_condition(self, test: ast.expr, scope: Scope, block: Block) -> bool | None:
         """Whether a condition about the JAX version is true; None when ``test`` is not one or is undecided."""
-        return guards.version_condition(self, test, scope, block)
+        return self.remembered(("version", id(test)), lambda: guards.version_condition(self, test, scope, block))
 
     def scope_of(self, block: Block) -> Scope:
         """The scope in which the statements of ``block`` run."""
