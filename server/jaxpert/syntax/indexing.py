@@ -58,31 +58,6 @@ class _Walk:
         self.tree = tree
         self.top = tree.top
         self.words: set[str] = tree.words  # type: ignore[assignment]
-        self.handlers: dict[type, Callable[..., None]] = {
-            ast.FunctionDef: self.function,
-            ast.AsyncFunctionDef: self.function,
-            ast.ClassDef: self.class_,
-            ast.Import: self.import_,
-            ast.ImportFrom: self.import_from,
-            ast.Assign: self.assign,
-            ast.AnnAssign: self.annotated,
-            ast.AugAssign: self.augmented,
-            ast.For: self.for_,
-            ast.AsyncFor: self.for_,
-            ast.While: self.while_,
-            ast.If: self.if_,
-            ast.With: self.with_,
-            ast.AsyncWith: self.with_,
-            ast.Try: self.try_,
-            ast.Return: self.return_,
-            ast.Match: self.match,
-            ast.Global: self.declaration,
-            ast.Nonlocal: self.declaration,
-            ast.Delete: self.delete,
-        }
-        for later in ("TryStar", "TypeAlias"):
-            if hasattr(ast, later):
-                self.handlers[getattr(ast, later)] = self.try_ if later == "TryStar" else self.type_alias
         self.declared: dict[tuple[int, str], Scope] = {}
 
     # -- names ------------------------------------------------------------------------------------------------
@@ -140,13 +115,12 @@ class _Walk:
     # -- statements -------------------------------------------------------------------------------------------
 
     def suite(self, statements: Iterable[ast.stmt], scope: Scope, block: Block, function: Function | None) -> None:
-        handlers = self.handlers
         block_of = self.tree.block_of
         for statement in statements:
             block_of[statement] = block
-            handler = handlers.get(statement.__class__)
+            handler = _HANDLERS.get(statement.__class__)
             if handler is not None:
-                handler(statement, scope, block, function)
+                handler(self, statement, scope, block, function)
             else:
                 self.children(statement, scope, block, statement, function)
 
@@ -403,6 +377,33 @@ class _Walk:
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
         for part in parts:
             self.expression(part, inner, block, statement)
+
+
+_HANDLERS: dict[type, Callable[..., None]] = {
+    ast.FunctionDef: _Walk.function,
+    ast.AsyncFunctionDef: _Walk.function,
+    ast.ClassDef: _Walk.class_,
+    ast.Import: _Walk.import_,
+    ast.ImportFrom: _Walk.import_from,
+    ast.Assign: _Walk.assign,
+    ast.AnnAssign: _Walk.annotated,
+    ast.AugAssign: _Walk.augmented,
+    ast.For: _Walk.for_,
+    ast.AsyncFor: _Walk.for_,
+    ast.While: _Walk.while_,
+    ast.If: _Walk.if_,
+    ast.With: _Walk.with_,
+    ast.AsyncWith: _Walk.with_,
+    ast.Try: _Walk.try_,
+    ast.Return: _Walk.return_,
+    ast.Match: _Walk.match,
+    ast.Global: _Walk.declaration,
+    ast.Nonlocal: _Walk.declaration,
+    ast.Delete: _Walk.delete,
+}
+for _later, _handler in (("TryStar", _Walk.try_), ("TypeAlias", _Walk.type_alias)):
+    if hasattr(ast, _later):
+        _HANDLERS[getattr(ast, _later)] = _handler
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
