@@ -45,6 +45,7 @@ class Resolver:
         self._names: dict[str, frozenset[str]] = {}
         self._modules: dict[tuple[str, str], str | None] = {}
         self._project_roots: dict[str, str | None] = {}
+        self._environment_roots: dict[str, str | None] = {}
         self._open: set[str] = set()
 
     def forget(self) -> None:
@@ -52,6 +53,7 @@ class Resolver:
         self._names.clear()
         self._modules.clear()
         self._project_roots.clear()
+        self._environment_roots.clear()
 
     def set_open(self, paths: Iterable[str]) -> None:
         """``paths`` are open buffers, which exist even where no file does."""
@@ -131,8 +133,13 @@ class Resolver:
 
     def environment_root(self, path: str) -> str | None:
         """The outermost folder around the file at ``path`` that looks like the user's: where to look for JAX."""
-        found = self.root_around(path)
         folder = os.path.dirname(path)
+        if folder not in self._environment_roots:
+            self._environment_roots[folder] = self._environment_root(path, folder)
+        return self._environment_roots[folder]
+
+    def _environment_root(self, path: str, folder: str) -> str | None:
+        found = self.root_around(path)
         while not is_too_wide(folder):
             if any(self.holds(folder, marker) for marker in (*ROOT_MARKERS, *_ENVIRONMENT_MARKERS)):
                 found = folder if found is None or is_inside(found, folder) else found

@@ -50,10 +50,8 @@ class TextOutput:
     def findings(self, files: Iterable[FileReport]) -> None:
         """Every finding of ``files``, each with its excerpt."""
         for file in files:
-            for finding in file.findings:
-                for row in self._finding(file, finding):
-                    self._print(row)
-                self._print(Text())
+            for finding in file.findings:  # printed at once, since the console takes its time for each print
+                self._print(Text("\n").join([*self._finding(file, finding), Text()]))
 
     def statistics(self, findings: Sequence[PlacedFinding]) -> None:
         """How often each rule found something, most frequent first."""
