@@ -212,6 +212,67 @@ def test_files_of_no_project(tmp_path: Path) -> None:
     assert alone == project.check("--jax-version", "0.10.2", "pkg/train.py", cache="off")
 
 
+def test_files_of_no_project_belong_together_in_any_order(tmp_path: Path) -> None:
+    project = Project(tmp_path / "scripts", tmp_path / "cache")
+    write(project.root, dict.fromkeys(FILES))
+    names = 'policy=jax.checkpoint_policies.save_only_these_names("atn_out"))\n'
+    texts = {
+        "tags.py": TAGS.replace("from .words import OUT\n", "").replace("OUT)", '"atn_out")'),
+        "a.py": "import jax\nimport tags\nlayer = jax.checkpoint(tags.block)\n",
+        "b.py": TAGS.replace("from .words import OUT\n", "").replace("OUT)", f'"attn_out")\nb = jax.checkpoint(block, {names}'),
+    }
+    write(project.root, texts)
+    alone = project.check("b.py")
+    assert "JXP301" in alone[1]
+    for cache in ("", "off"):
+        assert "No problems" in project.check("a.py", "b.py", cache=cache)[1]
+        assert "No problems" in project.check("b.py", "a.py", cache=cache)[1]
+        assert "No problems" in project.check("b.py", "a.py", "--jobs", "2", cache=cache)[1]
+        assert project.check("b.py", cache=cache) == alone
+
+
+def test_a_bad_notebook_without_jax_is_nobodys_business(tmp_path: Path) -> None:
+    project = Project(tmp_path / "scripts", tmp_path / "cache")
+    write(project.root, dict.fromkeys(FILES))
+    write(project.root, {"a.py": FILES["pkg/train.py"], "z.ipynb": "bad"})
+    first = project.check("a.py", "z.ipynb", cache="off")
+    assert [project.check("a.py", "z.ipynb"), project.check("a.py", "z.ipynb")] == [first] * 2
+
+
+def test_a_file_with_two_names_goes_by_the_one_that_was_given(project: Project) -> None:
+    write(project.root, {name: None for name in FILES if name.startswith("pkg/")})
+    write(project.root, {"z/b.py": FORGETS, "a.py": "import jax\nfrom lnk.b import keep\nf = jax.checkpoint(f, policy=keep)\n"})
+    (project.root / "lnk").symlink_to(project.root / "z")
+    first = project.check(cache="off")
+    assert "z/b.py:" in first[1]
+    assert [project.check(), project.check(), project.check("--no-cache", "--jobs", "2")] == [first] * 3
+
+
+def test_what_imports_an_unreadable_module_is_kept(project: Project) -> None:
+    (project.root / "pkg/words.py").write_bytes(b"OUT = 'attn_out'  # \xe9\n")
+    first = project.check()
+    assert project.check() == first
+    assert "pkg/tags.py" not in project.parsed
+    write(project.root, FILES)
+    assert project.check() == project.check(cache="off")
+
+
+def test_one_huge_report_costs_only_itself(project: Project) -> None:
+    with mock.patch("jaxpert.project.index_cache.LARGEST_FINDINGS", 20_000):
+        write(project.root, {"zz.py": FALLS_THROUGH + FALLS_THROUGH.replace("import jax\n", "") * 60})
+        first = project.check()
+        assert project.check() == first
+        assert "zz.py" in project.parsed and "pkg/falls.py" not in project.parsed
+
+
+def test_no_other_project_of_the_same_run_is_written_into(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Project(project.root.parent / "other", project.root / "cache")
+    before = sorted(project.root.rglob("*"))
+    (named, also) = (str(one.root / "pkg/falls.py") for one in (project, other))
+    other.check(also, named)
+    assert sorted(project.root.rglob("*")) == before
+
+
 def test_what_went_wrong_is_told_each_time(project: Project) -> None:
     write(project.root, {"jaxpert.toml": 'jax-version = "0.10.2"\nselct = []\n'})
     first = project.check()
@@ -247,6 +308,23 @@ def test_from_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     first = home.check("project")
     assert home.check("project") == first
     assert home.parsed == set()
+
+
+def test_nothing_is_made_on_the_way_to_the_cache(project: Project) -> None:
+    project.check(cache="new/../../cache")
+    assert not (project.root / "new").exists()
+    assert list(project.cache.glob("*.facts"))
+
+
+def test_files_of_others_in_the_cache_folder_are_left_alone(project: Project) -> None:
+    project.cache.mkdir()
+    theirs = [project.cache / name for name in ("thesis.unfinished", "thesis.facts", "jaxpert-ab12.unfinished")]
+    for file in theirs:
+        file.write_text("mine")
+        os.utime(file, (0, 0))
+    with mock.patch("jaxpert.project.index_cache.LARGEST_FOLDER", 1):
+        project.check()
+    assert [file.exists() for file in theirs] == [True, True, False]
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 50, None])

@@ -137,14 +137,14 @@ def test_projects_that_nobody_opens_go(tmp_path: Path, monkeypatch: pytest.Monke
         for file in set(tmp_path.glob("*.facts")) - known if age else known:
             os.utime(file, (1000 - age, 1000 - age))
     kept(tmp_path, "opened")  # reading counts as use
-    (tmp_path / "abandoned.unfinished").write_text("")
-    os.utime(tmp_path / "abandoned.unfinished", (1000, 1000))
-    (tmp_path / "of-another-server.unfinished").write_text("")
+    (tmp_path / "jaxpert-abandoned.unfinished").write_text("")
+    os.utime(tmp_path / "jaxpert-abandoned.unfinished", (1000, 1000))
+    (tmp_path / "jaxpert-another.unfinished").write_text("")
     monkeypatch.setattr(index_cache, "LARGEST_FOLDER", 3 * size)
     filled(tmp_path, "new")
     known_now = [project for project in ("opened", "newer", "old", "new") if kept(tmp_path, project)]
     assert known_now == ["opened", "newer", "new"]
-    assert [file.name for file in tmp_path.glob("*.unfinished")] == ["of-another-server.unfinished"]
+    assert [file.name for file in tmp_path.glob("*.unfinished")] == ["jaxpert-another.unfinished"]
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", " 0 ", "no", "false"])

@@ -22,7 +22,7 @@ from jaxpert.cli.report import FileReport
 from jaxpert.engine.analyze import analyze
 from jaxpert.jaxdb.load import beyond_what_is_known
 from jaxpert.jaxdb.schema import JaxTarget
-from jaxpert.project.config import ConfigProblem, load_options
+from jaxpert.project.config import ConfigProblem, Options, load_options
 from jaxpert.project.discovery import find_files
 from jaxpert.project.index_cache import cache_folder
 from jaxpert.project.resolver import is_inside
@@ -136,7 +136,7 @@ def check_files(
             reports.update((file, _counted(checker.check(file), done)) for file in left)
             checker.keep()
         else:
-            found = _check_in_processes(request, left, processes, done)
+            found = _check_in_processes(request, files, left, processes, done)
             reports.update((file, report) for file, (report, _) in zip(left, found))
             checker.keep(taken for _, taken in found)
     return [reports[file] for file in files], processes
@@ -149,17 +149,18 @@ def _processes_for(files: int) -> int:
 
 
 def _check_in_processes(
-    request: Request, files: Sequence[Path], processes: int, done: Callable[[], None]
+    request: Request, files: Sequence[Path], left: Sequence[Path], processes: int, done: Callable[[], None]
 ) -> list[tuple[FileReport, Taken]]:
+    """What is found in those of ``files`` that are ``left``."""
     import multiprocessing  # these two only where they are needed
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
     # Forked workers have everything imported already; elsewhere they start afresh.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    at_once = max(1, min(_MOST_FILES_A_TASK, len(files) // (processes * 4)))
+    at_once = max(1, min(_MOST_FILES_A_TASK, len(left) // (processes * 4)))
     try:
         with ProcessPoolExecutor(processes, context, _start_worker, (request, files)) as pool:
-            return [_counted(found, done) for found in pool.map(_check_in_worker, files, chunksize=at_once)]
+            return [_counted(found, done) for found in pool.map(_check_in_worker, left, chunksize=at_once)]
     except BrokenProcessPool as error:
         raise WorkerDied("a process that checks files was killed, perhaps for want of memory: try --jobs 1") from error
 
@@ -176,7 +177,7 @@ class _Checker:
         self._request = request
         self._workspace = _workspace(request, files)
         self._keeps = request.use_cache and request.fix is FixMode.NONE
-        self._asked_in: dict[Path, str] = {}
+        self._told: dict[int, tuple[Options, str]] = {}
 
     def known(self, path: Path, done: Callable[[], None]) -> FileReport | None:
         """A report on the file at ``path`` if no look into it is needed; else None."""
@@ -185,11 +186,10 @@ class _Checker:
                 return _counted(FileReport(shown_path(path)), done)
             if not self._keeps:
                 return None
-            kept = self._workspace.kept_result(path, self._asked(path))
+            options, target = self._workspace.circumstances(path)
+            kept = self._workspace.kept_result(path, self._asked(options, target))
             report = None if kept is None else kept_report(path, *kept)
-            if report is None:
-                return None
-            return _counted(replace(report, target=_target_name(self._workspace.target_for(path))), done)
+            return None if report is None else _counted(replace(report, target=_target_name(target)), done)
         except (UnreadableSource, BadNotebook):
             return None  # to be told by :meth:`check`
 
@@ -202,13 +202,13 @@ class _Checker:
         """What :meth:`keep` needs in another process."""
         return self._workspace.take_kept() if self._keeps else {}
 
-    def _asked(self, path: Path) -> str:
-        """All that a report depends on besides files and the rules for this one in particular."""
-        known = self._asked_in.get(path.parent)
-        if known is None:
-            options, target = self._workspace.options_for(path.parent), self._workspace.target_for(path)
-            known = self._asked_in[path.parent] = repr((Path.cwd(), self._request.describe_fixes, options, target))
-        return known
+    def _asked(self, options: Options, target: JaxTarget) -> str:
+        """All that a report depends on besides files."""
+        known = self._told.get(id(options))
+        if known is None or known[0] is not options:
+            told = repr((Path.cwd(), self._request.describe_fixes, options))
+            known = self._told[id(options)] = options, told
+        return f"{known[1]} {target}"
 
     def check(self, path: Path, content: bytes | None = None) -> FileReport:
         """A report on the file at ``path``; with ``content``, on that instead of what is on disk."""
@@ -263,7 +263,8 @@ class _Checker:
         if change is not None and content is None:
             self._workspace.close(path)
         if self._keeps and content is None and not failure and not snapshot.problems:
-            self._workspace.keep_result(snapshot, self._asked(path), text_of(report))
+            asked = self._asked(*self._workspace.circumstances(path))
+            self._workspace.keep_result(snapshot, asked, text_of(report))
         return report
 
     def _is_meant(self, path: Path) -> bool:

@@ -35,7 +35,7 @@ def kept_report(path: Path, text: str, source: SourceText) -> FileReport | None:
     """
     try:
         kept = from_plain(_Kept, json.loads(text))
-    except (BadRecord, ValueError):
+    except (BadRecord, ValueError, RecursionError):
         return None
     notebook = read_notebook(source.text) if path.suffix == ".ipynb" and kept.findings else None
     lines = source_lines(notebook, source.text, kept.findings)

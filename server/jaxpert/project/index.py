@@ -86,6 +86,7 @@ class ProjectIndex:
         too_many: whether there are more files than we read.
         switches: what of :meth:`found_switches` counts for the files of the project.
         kept: what is known from an earlier run, once somebody looked; None where nothing is kept.
+        together: of files that belong to no project, those that count as one, once somebody looked.
     """
 
     def __init__(self, root: str, files: Callable[[], Iterable[str]]) -> None:
@@ -95,6 +96,7 @@ class ProjectIndex:
         self.too_many = False
         self.switches = Switches()
         self.kept: KeptFacts | None = None
+        self.together: set[str] | None = None
         self._files = files
         self._stamps: dict[str, tuple[int, ...] | None] = {}
         self._entries: dict[str, _Entry] = {}
@@ -134,6 +136,7 @@ class ProjectIndex:
 
     def update(self, path: str) -> None:
         """The file at ``path`` was written, or removed."""
+        self.together = None
         self._forget(path)
         if os.path.exists(path):
             self._enter(path, stamp_of(path))

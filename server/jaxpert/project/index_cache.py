@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -27,12 +28,17 @@ VARIABLE = "JAXPERT_CACHE"
 LARGEST_FILE = 4 * 1024 * 1024
 """Bytes for one project: beyond that the values that were not used for the longest time go."""
 
+LARGEST_FINDINGS = 16 * 1024 * 1024
+"""The same for the findings in one project."""
+
 LARGEST_FOLDER = 64 * 1024 * 1024
 """Bytes for all projects: beyond that the projects that were not opened for the longest time go."""
 
 _OFF = frozenset({"off", "no", "false", "0"})
 _SUFFIX = ".facts"
 _UNFINISHED = ".unfinished"
+_OURS = re.compile(r"[0-9a-f]{32}\.facts|jaxpert-\w+\.unfinished")
+"""The user may have chosen a folder that holds other files."""
 _ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
 _log = logging.getLogger("jaxpert")
 
@@ -43,7 +49,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     if chosen.lower() in _OFF:
         return None
     if chosen:
-        return Path(chosen).absolute()
+        return Path(os.path.abspath(chosen))  # noqa: PTH100 (takes out "..", which would be made on the way)
     try:
         from platformdirs import user_cache_path  # slow to import, and needed once
 
@@ -74,10 +80,12 @@ class IndexCache:
     Args:
         folder: holds the caches of all projects; made when something is to be written.
         project: tells this project from others.
+        largest: bytes of its file, :data:`LARGEST_FILE` by default.
     """
 
-    def __init__(self, folder: Path, project: str) -> None:
+    def __init__(self, folder: Path, project: str, largest: int = 0) -> None:
         self._folder = folder
+        self._largest = largest or LARGEST_FILE
         self._path = folder / f"{digest(build(), project)}{_SUFFIX}"
         self._known: dict[str, bytes] | None = None
         self._used: set[str] = set()
@@ -129,7 +137,7 @@ class IndexCache:
     def _read(self) -> dict[str, bytes]:
         """Every line of the file that is whole, the one that was not used for the longest time first."""
         try:
-            data = read_regular_file(self._path, LARGEST_FILE)
+            data = read_regular_file(self._path, self._largest)
         except UnreadableSource:
             return {}
         known = {}
@@ -143,16 +151,15 @@ class IndexCache:
     def _write(self, values: dict[str, bytes]) -> None:
         ordered = sorted(values.items(), key=lambda it: (it[0] in self._new, it[0] in self._used))
         lines: list[bytes] = []
-        left = LARGEST_FILE
+        left = self._largest
         for key, value in reversed(ordered):
             told = b"%b %b" % (key.encode("ascii"), value)
             line = b"%b %b\n" % (checksum(told), told)
-            left -= len(line)
-            if left < 0:
-                break
-            lines.append(line)
+            if len(line) <= left:
+                left -= len(line)
+                lines.append(line)
         self._folder.mkdir(0o700, parents=True, exist_ok=True)
-        descriptor, unfinished = tempfile.mkstemp(_UNFINISHED, dir=self._folder)
+        descriptor, unfinished = tempfile.mkstemp(_UNFINISHED, "jaxpert-", self._folder)
         try:
             # Not forced to the disk: a file that the next start finds torn has lines with wrong checksums.
             with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
@@ -171,6 +178,8 @@ def _make_room(folder: Path, newest: Path) -> None:
         now = newest.stat().st_mtime
         kept = []
         for file in folder.iterdir():
+            if not _OURS.fullmatch(file.name):
+                continue
             with contextlib.suppress(OSError):
                 status = file.stat()
                 if file.suffix == _SUFFIX:

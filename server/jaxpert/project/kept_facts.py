@@ -22,6 +22,7 @@ from jaxpert.project.tracked_file import TrackedFile
 from jaxpert.text.digest import digest
 
 T = TypeVar("T")
+_UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Basis:
     """What facts rest on in one file.
 
     Attributes:
-        itself: tells its path, its text, its module and the JAX that it meets from any other.
+        itself: tells its path, its text, its module and the JAX that it meets from any other, or that it is
+            unreadable.
         bases: the folders that it imports from.
         looked_into: the modules that it learned from, with the path and the real path of each.
         asked_for: modules of which it asked whether they are there, and their paths.
@@ -207,13 +209,12 @@ class KeptFacts:
 
     def _basis(self, file: TrackedFile) -> Basis | None:
         """What facts rest on in ``file``; None where that is a text that nobody saved."""
-        itself = self._itself(file)
-        if not itself or (file.is_open and not file.is_saved()):
+        if file.is_open and not file.is_saved():
             return None
         table = self._files.files
         return Basis(
             file.path,
-            itself,
+            self._itself(file) or _UNREADABLE,
             file.bases,
             tuple((module, table[real].path if real else None) for module, (real, _) in file.looked_into.items()),
             tuple(file.asked_for.items()),
@@ -238,9 +239,12 @@ class KeptFacts:
         return self._now
 
     def _holds(self, basis: Basis) -> bool:
-        file = self._files.file(basis.path)
+        try:
+            file = self._files.file(basis.path)
+        except ValueError:  # no path at all: somebody has written into the cache
+            return False
         self._files.check(file)
-        if file.bases != basis.bases or self._itself(file) != basis.itself:
+        if file.bases != basis.bases or (self._itself(file) or _UNREADABLE) != basis.itself:
             return False
         resolver = self._files.resolver
         return (

@@ -45,6 +45,9 @@ class Reader(Protocol):
     def jax_around(self, file: TrackedFile) -> tuple[str, ...]:
         """What tells the JAX that it will meet, apart from what its own text sets."""
 
+    def roots(self) -> Iterable[str]:
+        """The folders that are the user's: those to work in, and the projects of the files that were named."""
+
     def forget_trees(self, file: TrackedFile) -> None:
         """Free the memory of a file that was read for what is remembered about it."""
 
@@ -186,15 +189,18 @@ class Projects:
         if folder is None:
             index.kept = None
         elif index.kept is None:
-            from jaxpert.project.index_cache import IndexCache
+            from jaxpert.project.index_cache import LARGEST_FINDINGS, IndexCache
             from jaxpert.project.kept_facts import KeptFacts
 
             place = os.path.realpath(folder) + os.sep
             # A home folder holds the cache by nature, and is no project.
-            theirs = (root for root in (index.root, *self._table.resolver.roots) if not is_too_wide(root))
+            theirs = (root for root in {index.root, *self._reader.roots()} if not is_too_wide(root))
             if not any(is_inside(place, os.path.realpath(each)) for each in theirs):
-                named = f"findings in {index.root or os.path.abspath('')}" if self._waits else index.root
-                index.kept = KeptFacts(self._table, IndexCache(folder, named), self._reader.jax_around)
+                cache = IndexCache(folder, index.root)
+                if self._waits:
+                    named = f"findings in {index.root or os.path.abspath('')}"
+                    cache = IndexCache(folder, named, LARGEST_FINDINGS)
+                index.kept = KeptFacts(self._table, cache, self._reader.jax_around)
         return index.kept
 
     def take_kept(self) -> dict[str, dict[str, bytes]]:
@@ -252,10 +258,10 @@ class Projects:
     def _names_by_path(self, file: TrackedFile) -> dict[str, NameFacts | None]:
         """What each file around ``file`` says about names; None where that has yet to be read."""
         index = self.index_of(file)
+        opened = {other.real for other in self._table.opened.values() if self.index_of(other) is index}
+        together = None if index.root else self._belonging_together(index, opened | {file.real})
         around = {self._table.file(path).real for path in index.files_about_names()}
-        around |= {other.real for other in self._table.opened.values() if self.index_of(other) is index}
-        if not index.root:
-            around |= self._imported_by(file)
+        around = opened | (around if together is None else around & together)
         found = {}
         for real in sorted(around - {file.real}):
             other = self._table.files[real]
@@ -286,10 +292,20 @@ class Projects:
                 kept.keep(file)
         return file.names
 
-    def _imported_by(self, file: TrackedFile) -> set[str]:
-        """The files that ``file`` imports, directly or through others."""
+    def _belonging_together(self, index: ProjectIndex, files: set[str]) -> set[str]:
+        """``files``, those that were given and belong to no project either, and all that these import."""
+        may_change = self._table.opened or not self._waits
+        if index.together is not None and files <= index.together and not may_change:
+            return index.together
+        together = files | {self._table.file(path).real for path in self._files_below("")}
+        together |= self._imported_by([self._table.files[real] for real in together])
+        index.together = None if may_change else together
+        return together
+
+    def _imported_by(self, files: Iterable[TrackedFile]) -> set[str]:
+        """The files that ``files`` import, directly or through others."""
         reached: set[str] = set()
-        waiting = [file]
+        waiting = list(files)
         while waiting:
             at = waiting.pop()
             with contextlib.suppress(UnreadableSource):

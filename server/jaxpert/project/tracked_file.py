@@ -195,9 +195,8 @@ class TrackedFile:
             if self.path.endswith(".ipynb"):
                 try:
                     self.notebook = read_notebook(text)
-                except BadNotebook as error:
-                    self.failure = UnreadableSource(self.path, error.reason, error.line)
-                    raise self.failure from error
+                except BadNotebook as error:  # its text could be read all the same
+                    raise UnreadableSource(self.path, error.reason, error.line) from error
                 text = self.notebook.text
             self.source = SourceFile(text)
             self.environment = self.source.environment

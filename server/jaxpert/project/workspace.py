@@ -123,6 +123,8 @@ class Workspace:
         self._files, self._open = self._table.files, self._table.opened
         self._kept: OrderedDict[str, int] = OrderedDict()
         self._projects = Projects(self._table, self, self._files_below, wait_for_index, cache_folder)
+        for path in self._given:
+            self._table.file(path)  # so that a file with several names goes by the one that was given
 
     # -- what changes -----------------------------------------------------------------------------------------
 
@@ -331,7 +333,6 @@ class Workspace:
         kept = None if file.is_open else self._projects.kept_in(self._projects.index_of(file))
         if kept is None:
             return None
-        self._folder_settings(os.path.dirname(file.path))
         self._projects.switches_for(file)  # reads the project
         self._table.check(file)
         source = file.read()
@@ -360,9 +361,11 @@ class Workspace:
         """Write what shall be kept, here and ``taken`` in other processes."""
         self._projects.save_kept(taken)
 
-    def target_for(self, path: Path) -> JaxTarget:
-        """The JAX that the file at ``path`` will meet, apart from the switches that its project or its text sets."""
-        return self._jax_around(self._file(path))[0]
+    def circumstances(self, path: Path) -> tuple[Options, JaxTarget]:
+        """What holds for the file at ``path``; of the JAX, all but the switches that its project or its text sets."""
+        file = self._file(path)
+        folder = os.path.dirname(file.path)
+        return self._folder_settings(folder, again=True).options, self._jax_around(file)[0]
 
     def options_for(self, folder: Path) -> Options:
         """The options that hold in ``folder``, as ``find_files`` asks for them."""
@@ -524,6 +527,10 @@ class Workspace:
         """What tells the JAX that ``file`` will meet, apart from what its own text sets."""
         target, chosen, in_project = self._jax_around(file)
         return tuple(map(str, (target.version, target.remat3, target.x64, *chosen, *in_project)))
+
+    def roots(self) -> set[str]:
+        """The folders that are the user's: those to work in, and the projects of the files that were named."""
+        return {*self._resolver.roots, *(root for path in self._given if (root := self._resolver.project_root(path)))}
 
     def forget_trees(self, file: TrackedFile) -> None:
         """Free the memory of a file that was read for what is remembered about it."""
