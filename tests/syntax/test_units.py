@@ -248,26 +248,6 @@ def test_random_edits_agree_with_a_file_made_from_scratch(seed: int) -> None:
             assert_same(source, SAMPLE)
 
 
-@pytest.mark.parametrize(
-    ("area", "new_text", "parses"),
-    [
-        (range_at(6, 8, 6, 13), "x + 2", True),
-        (range_at(6, 8, 6, 13), "x +", False),
-        (range_at(0, 0, 0, 0), "import os\n", True),
-        (range_at(14, 8, 14, 9), "y", True),
-        (range_at(14, 4, 14, 5), "(", False),
-        (range_at(10, 0, 10, 12), "class Other:", True),
-        (range_at(10, 0, 10, 12), "class Other", False),
-    ],
-)
-def test_what_an_edit_would_do(area: Range, new_text: str, parses: bool) -> None:
-    source = SourceFile(SAMPLE)
-    edits = [Edit(area, new_text)]
-    assert source.parses_with(edits) is parses
-    assert SourceFile(apply_edits(SAMPLE, edits)).problem is None or not parses
-    assert source.text == SAMPLE
-
-
 COMMENTS = {
     "a comment behind the code grows": ("x = 1  # a\n", range_at(0, 10, 0, 10), "b", True),
     "a comment is begun": ("def f():\n    return 1\n", range_at(1, 12, 1, 12), "  # why", True),

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from jaxpert.fixing.passage import already_read
 from jaxpert.rulekit.rule import Finding, Fix, Safety
 from jaxpert.rules import rule_named
 from jaxpert.syntax.parse import SyntaxProblem, parse
+from jaxpert.syntax.simple_statements import parses_with
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit, OverlappingEdits, apply_edits, disjoint
 from jaxpert.text.lines import Range, clamp, slice_lines
@@ -72,7 +74,7 @@ def fixes_for(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
     source = analysis.snapshot.source
     sound = []
     for fix in _proposed(analysis, finding):
-        if source.problem is None and not source.parses_with(fix.edits):
+        if source.problem is None and not parses_with(source, fix.edits):
             _log.error("the fix of %s leaves a file that does not parse: %s", finding.rule, fix.title)
         else:
             sound.append(fix)
@@ -133,7 +135,8 @@ def _proposed(analysis: Analysis, finding: Finding) -> tuple[Fix, ...]:
     if rule is None or rule.fix is None or not _is_current(source, finding.range):
         return ()
     try:
-        proposed = rule.fix(analysis.model, finding)
+        with already_read(source):
+            proposed = rule.fix(analysis.model, finding)
     except Exception as error:
         if isinstance(error, ImportError) and str(error.name).startswith("libcst"):
             return ()  # not installed, or not for this Python; the server's status says so

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from jaxpert.syntax.logical_lines import find_comments
 from jaxpert.syntax.parse import SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import FunctionNode
+from jaxpert.syntax.simple_statements import HOLDER, lines_of_simple_statement
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range, range_at, slice_lines, without_line_end
@@ -70,15 +72,14 @@ class Passage:
         return _nodes_around(self.tree, area.start.line - self.first + 1, area.end.line - self.first + 1)
 
     def _local(self, area: Range) -> Range:
-        (first, start), (last, end) = area
-        return range_at(first - self.first, start, last - self.first, end)
+        return area.moved_up(self.first)
 
 
 def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     """The top-level statement that holds ``area``, with the comments behind it; None where that does not parse."""
     if not (0 <= area.start.line <= area.end.line < len(lines)):
         return None
-    starts = _statement_starts("".join(lines))
+    starts = _statement_starts(source_of(lines))
     first = starts[bisect_right(starts, area.start.line) - 1]
     following = bisect_right(starts, area.end.line)
     end = starts[following] if following < len(starts) else len(lines)
@@ -91,30 +92,54 @@ def passage_around(lines: Sequence[str], area: Range) -> Passage | None:
     return None if isinstance(tree, SyntaxProblem) else Passage(first, own, tree, line_end_at(lines, area.start.line))
 
 
-def member_around(lines: Sequence[str], area: Range) -> Passage | None:
-    """Only the member of a long class that holds ``area``, for edits that look at nothing around it.
+def statement_around(lines: Sequence[str], area: Range) -> Passage | None:
+    """Only the simple statement, or the member of a long class, that holds ``area``; None where there is neither.
 
-    The line before it stands for the class.
+    It is for edits that look at nothing around it. A line before it stands for what it is in.
     """
     source = source_of(lines)
     if not (0 <= area.start.line <= area.end.line < len(lines)):
         return None
+    statement = lines_of_simple_statement(source, area)
+    return (_part(lines, *statement) if statement else None) or _member_around(source, area)
+
+
+def _member_around(source: SourceFile, area: Range) -> Passage | None:
     unit = source.unit_at(area.start.line)
     if unit.class_scope is None or unit.stale or unit.opens is not None or area.end.line >= unit.end:
         return None
-    own = ["class _:\n", *_plain_lines(lines[unit.first : unit.end])]
+    return _part(source.lines, unit.first, unit.end)
+
+
+def _part(lines: Sequence[str], first: int, end: int) -> Passage | None:
+    own = [HOLDER, *_plain_lines(lines[first:end])]
     tree = parse("".join(own))
     if isinstance(tree, SyntaxProblem) or len(tree.body) != 1:
         return None
-    return Passage(unit.first - 1, own, tree, line_end_at(lines, area.start.line))
+    return Passage(first - 1, own, tree, line_end_at(lines, first))
 
 
 def _plain_lines(lines: Sequence[str]) -> list[str]:
     return [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines]
 
 
+_read: list[SourceFile] = []
+
+
+@contextmanager
+def already_read(source: SourceFile) -> Iterator[None]:
+    """Within, nobody needs to parse the lines of ``source`` again to learn what stands where."""
+    _read.append(source)
+    try:
+        yield
+    finally:
+        _read.pop()
+
+
 def source_of(lines: Sequence[str]) -> SourceFile:
     """The file that ``lines`` are, read once for all fixes of one text. Nobody edits it."""
+    if _read and _read[-1].lines is lines and _read[-1].problem is None and _read[-1].is_current:
+        return _read[-1]
     return _source("".join(lines))
 
 
@@ -123,10 +148,9 @@ def _source(text: str) -> SourceFile:
     return SourceFile(text)
 
 
-@lru_cache(maxsize=2)
-def _statement_starts(text: str) -> tuple[int, ...]:
+def _statement_starts(source: SourceFile) -> list[int]:
     """The line where each top-level statement (with the comments before it) starts, even in a broken file."""
-    return tuple(unit.first for unit in _source(text).units if unit.class_scope is None)
+    return [unit.first for unit in source.units if unit.class_scope is None]
 
 
 def line_end_at(lines: Sequence[str], line: int) -> str:
@@ -159,7 +183,7 @@ def expression_at(
     Args:
         alone: whether the statement around is all that anybody looks at.
     """
-    passage = (member_around(lines, area) if alone else None) or passage_around(lines, area)
+    passage = (statement_around(lines, area) if alone else None) or passage_around(lines, area)
     if passage is None:
         return None
     for node in passage.around(area):

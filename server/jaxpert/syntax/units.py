@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from jaxpert.syntax.changes import changes
 from jaxpert.syntax.children import children
@@ -23,7 +23,6 @@ from jaxpert.syntax.exchange import exchanged
 from jaxpert.syntax.indexing import index
 from jaxpert.syntax.parse import MAX_LINES, SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import Binding, BindingKind, Scope, TreeIndex
-from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Range, clamp, range_at, split_lines
 
 _LONG_CLASS = 40
@@ -373,32 +372,6 @@ class SourceFile:
             scope.rebind(merged)
 
     # -- editing ----------------------------------------------------------------------------------------------
-
-    def parses_with(self, edits: Sequence[Edit]) -> bool:
-        """Whether the text parses after ``edits``, by a look at the units that they touch where that is enough."""
-        low = self._unit_number(min(edit.range.start.line for edit in edits))
-        high = self._unit_number(max(edit.range.end.line for edit in edits))
-        touched = self.units[low : high + 1]
-        first = touched[0]
-        if any(unit.stale or unit.opens or unit.class_scope is not first.class_scope for unit in touched):
-            first, end = self.units[0], len(self.lines)
-        else:
-            end = touched[-1].end
-        start = first.first
-        moved = [
-            Edit(
-                range_at(
-                    edit.range.start.line - start,
-                    edit.range.start.column,
-                    edit.range.end.line - start,
-                    edit.range.end.column,
-                ),
-                edit.new_text,
-            )
-            for edit in edits
-        ]
-        text = apply_edits("".join(self.lines[start:end]), moved).removeprefix(_BOM)
-        return isinstance(parse("class _:\n" + text if first.class_scope else text), ast.Module)
 
     def edit(self, area: Range, new_text: str) -> None:
         """Replace ``area`` (clamped to the text) by ``new_text``, re-parsing as little as possible."""

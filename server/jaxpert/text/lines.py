@@ -42,6 +42,11 @@ class Range(NamedTuple):
             return self.start <= other.end and other.start <= self.end
         return self.start < other.end and other.start < self.end
 
+    def moved_up(self, lines: int) -> Range:
+        """The same columns so many lines above."""
+        (first, start), (last, end) = self
+        return Range(Position(first - lines, start), Position(last - lines, end))
+
 
 def range_at(line: int, column: int, end_line: int, end_column: int) -> Range:
     """A :class:`Range` from four zero-based numbers."""
