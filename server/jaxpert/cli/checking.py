@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,13 +27,16 @@ from jaxpert.project.discovery import find_files
 from jaxpert.project.index_cache import cache_folder
 from jaxpert.project.resolver import is_inside
 from jaxpert.project.workspace import Overrides, Workspace
+from jaxpert.records import dataclass
 from jaxpert.rules import ALL_RULES
 from jaxpert.syntax.notebook import BadNotebook, read_notebook
 from jaxpert.text.decoding import SourceText, UnreadableSource, decode_source
 
 KNOWN_RULES = {rule.name: rule.code for rule in ALL_RULES}
-_LINES_KEPT = 120_000
-"""Of so many lines the trees are kept, about 2 KB each."""
+_LINES_KEPT = 400_000
+"""Of so many lines the trees are kept, about 1.6 KB each, by all processes together."""
+
+_LINES_KEPT_EACH = 120_000  # but by each of many
 
 _FILES_A_PROCESS = 24  # fewer are checked sooner than another process starts
 _MOST_FILES_A_TASK = 16
@@ -159,7 +162,7 @@ def _check_in_processes(
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     at_once = max(1, min(_MOST_FILES_A_TASK, len(left) // (processes * 4)))
     try:
-        with ProcessPoolExecutor(processes, context, _start_worker, (request, files)) as pool:
+        with ProcessPoolExecutor(processes, context, _start_worker, (request, files, processes)) as pool:
             return [_counted(found, done) for found in pool.map(_check_in_worker, left, chunksize=at_once)]
     except BrokenProcessPool as error:
         raise WorkerDied("a process that checks files was killed, perhaps for want of memory: try --jobs 1") from error
@@ -173,9 +176,9 @@ def check_text(request: Request, path: Path, content: bytes) -> FileReport:
 class _Checker:
     """Checks one file after another."""
 
-    def __init__(self, request: Request, files: Sequence[Path]) -> None:
+    def __init__(self, request: Request, files: Sequence[Path], processes: int = 1) -> None:
         self._request = request
-        self._workspace = _workspace(request, files)
+        self._workspace = _workspace(request, files, processes)
         self._keeps = request.use_cache and request.fix is FixMode.NONE
         self._told: dict[int, tuple[Options, str]] = {}
 
@@ -285,13 +288,12 @@ class _Checker:
         return source
 
 
-def _workspace(request: Request, files: Sequence[Path]) -> Workspace:
+def _workspace(request: Request, files: Sequence[Path], processes: int = 1) -> Workspace:
     folders = [path for path in request.paths if path.is_dir()]
     roots, overrides = (Path.cwd(), *folders), Overrides(request.overrides)
     cache = cache_folder(os.environ) if request.use_cache else None
-    return Workspace(
-        roots, KNOWN_RULES, overrides, files=files, lines_kept=_LINES_KEPT, cache_folder=lambda root: cache
-    )
+    kept = max(_LINES_KEPT // processes, _LINES_KEPT_EACH)
+    return Workspace(roots, KNOWN_RULES, overrides, files=files, lines_kept=kept, cache_folder=lambda root: cache)
 
 
 def _target_name(target: JaxTarget) -> str:
@@ -320,12 +322,12 @@ def _counted(result: T, done: Callable[[], None]) -> T:
 _worker: _Checker | None = None
 
 
-def _start_worker(request: Request, files: Sequence[Path]) -> None:
+def _start_worker(request: Request, files: Sequence[Path], processes: int) -> None:
     global _worker
     gc.freeze()
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process answers for all
-    _worker = _Checker(request, files)
+    _worker = _Checker(request, files, processes)
 
 
 def _check_in_worker(path: Path) -> tuple[FileReport, Taken]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from jaxpert.cli.placing import shown_path, source_lines
 from jaxpert.cli.report import FileReport, PlacedFinding
 from jaxpert.project.plain_records import BadRecord, from_plain, to_plain
+from jaxpert.records import dataclass
 from jaxpert.syntax.notebook import read_notebook
 from jaxpert.text.decoding import SourceText
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from jaxpert.project.config_file import ConfigProblem
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Safety, Severity
 from jaxpert.text.decoding import SourceText
 from jaxpert.text.edits import Edit

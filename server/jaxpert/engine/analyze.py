@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.engine.standing import remember, standing
 from jaxpert.engine.suppress import apply_suppressions
 from jaxpert.model import guarded_places, guards
 from jaxpert.model.file_model import FileModel
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import ALL_RULES
 from jaxpert.text.lines import Range

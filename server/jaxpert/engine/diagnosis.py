@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from jaxpert.engine.analyze import Analysis, analyze
@@ -18,6 +18,7 @@ from jaxpert.jaxdb.schema import JaxTarget
 from jaxpert.project.environment import detect
 from jaxpert.project.settings import Overrides
 from jaxpert.project.workspace import Workspace
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding, Rule, Severity
 from jaxpert.rules import ALL_RULES, rule_named
 from jaxpert.text.decoding import UnreadableSource

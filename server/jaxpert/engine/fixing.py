@@ -11,11 +11,11 @@ import logging
 import os
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxpert.fixing.passage import already_read
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding, Fix, Safety
 from jaxpert.rules import rule_named
 from jaxpert.syntax.parse import SyntaxProblem, parse

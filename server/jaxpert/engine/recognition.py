@@ -14,11 +14,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from importlib.resources import files
 
 from jaxpert.engine.tracebacks import RaisedError
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Raises, Rule
 from jaxpert.rules import ALL_RULES
 

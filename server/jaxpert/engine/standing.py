@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.fuel import FUEL
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding
 from jaxpert.text.lines import Position, Range
 

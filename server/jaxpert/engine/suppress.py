@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.project.config import likely_meant, rules_meant
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding, Rule, Severity, Tag
 from jaxpert.syntax.comments import Malformation, SuppressedCode, Suppression, SuppressionKind, find_suppressions
 from jaxpert.text.lines import Range

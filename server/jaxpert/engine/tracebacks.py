@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from jaxpert.records import dataclass
 
 MOST_LINE = 4_000
 """Characters of a line that are looked at: what is longer was not written by anybody."""

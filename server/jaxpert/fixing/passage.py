@@ -11,10 +11,10 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.logical_lines import find_comments
 from jaxpert.syntax.parse import SyntaxProblem, column_of, parse
 from jaxpert.syntax.scopes import FunctionNode

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Finding, Safety
 from jaxpert.syntax.comments import SuppressionKind, find_suppressions
 from jaxpert.syntax.logical_lines import find_comments, read_logical_line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.ide.policy_words import KEPT, OFFLOADED, fates_of_name, short_form
@@ -15,6 +14,7 @@ from jaxpert.model.tags_inside import tags_inside
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import ClassValue, Def
 from jaxpert.model.wrapped_calls import wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Position, Range, without_line_end
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Range
 
 MOST = 60

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from jaxpert.model.rematerialized import alive
 from jaxpert.model.tags_inside import tags_inside
 from jaxpert.model.transforms import parameters, static_names
 from jaxpert.model.values import string
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Position, Range
 
 if TYPE_CHECKING:

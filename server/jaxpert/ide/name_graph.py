@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.names import NameIndex, NamePlace, Spot
+from jaxpert.records import dataclass
 from jaxpert.syntax.string_literals import content, inside, read_literal
 from jaxpert.text.gaps import ANY, fits
 from jaxpert.text.lines import Position, Range

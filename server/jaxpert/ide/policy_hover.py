@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from jaxpert.model.decoded_policies import (
     is_policy,
 )
 from jaxpert.model.policies import callable_behind
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import Expression
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.lines import Position, Range

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from jaxpert.fixing.imports import ImportedName, ensure_import, known_name
 from jaxpert.model.cursor import expressions_at
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.values import Symbol
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Severity
 from jaxpert.syntax.scopes import BindingKind, TreeIndex
 from jaxpert.syntax.units import SourceFile, Unit

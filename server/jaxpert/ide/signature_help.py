@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.ide.api_hover import signature_pieces
 from jaxpert.ide.completion import COMPLETED
 from jaxpert.model.open_calls import open_call
+from jaxpert.records import dataclass
 from jaxpert.syntax.open_brackets import surroundings
 from jaxpert.text.lines import Position
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxpert.ide.policy_words import short_form
@@ -13,6 +13,7 @@ from jaxpert.model.decoded_policies import policy_of
 from jaxpert.model.outline import OutlineEntry, outline
 from jaxpert.model.rematerialized import alive
 from jaxpert.model.values import Def
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Range
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Measured with Optax 0.2.8 and Equinox 0.13.8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from jaxpert.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from packaging.version import Version
+
+from jaxpert.records import dataclass
 
 
 class ApiKind(enum.Enum):

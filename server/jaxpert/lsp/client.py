@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from lsprotocol import types
 
 from jaxpert.lsp.convert import negotiate
+from jaxpert.records import dataclass
 from jaxpert.text.columns import Encoding
 
 SHOW_PLACES = "jaxpert.showPlaces"

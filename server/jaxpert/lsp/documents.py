@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from lsprotocol import types
 
 from jaxpert.lsp.buffers import EditableText, PlainText, apply_changes
 from jaxpert.lsp.convert import path_from_uri, stand_in_path
+from jaxpert.records import dataclass
 from jaxpert.text.columns import Encoding
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from jaxpert.lsp.convert import path_from_uri
 from jaxpert.lsp.settings import Settings, layered, read_settings
+from jaxpert.records import dataclass
 
 NO_FOLDER = ""
 """Stands for the folder of what lies in none."""

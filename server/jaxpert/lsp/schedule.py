@@ -10,8 +10,9 @@ import gc
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from jaxpert.records import dataclass
 
 MAXIMUM_WAIT = 0.4
 """Seconds that a change may wait for its analysis, however fast more changes follow."""

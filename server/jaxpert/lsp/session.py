@@ -10,7 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from jaxpert.lsp.indexing import Indexing
 from jaxpert.lsp.notes import Notes
 from jaxpert.lsp.reports import diagnostics_of, too_large_diagnostic
 from jaxpert.lsp.schedule import Gathering, Loop, Scheduler, settle_heap
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.engine.analyze import Analysis

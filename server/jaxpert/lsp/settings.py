@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from jaxpert.records import dataclass
 
 SECTION = "jaxpert"
 """The name under which clients keep our settings."""

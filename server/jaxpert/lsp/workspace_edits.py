@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from jaxpert.lsp.client import ClientProfile
 from jaxpert.lsp.convert import to_text_edits
+from jaxpert.records import dataclass
 from jaxpert.text.columns import Encoding
 from jaxpert.text.edits import Edit
 

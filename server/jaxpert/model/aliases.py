@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import BindingKind, TreeIndex
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.tracing import gives_array
 from jaxpert.model.values import CallResult, Literal, Symbol
 from jaxpert.model.values import Sequence as Items
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.model.arrays import Arrays, Place

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.array_makers import (
@@ -26,6 +26,7 @@ from jaxpert.model.array_makers import (
 from jaxpert.model.operators import item
 from jaxpert.model.values import UNKNOWN, CallResult, Choice, Literal, Symbol, Typed, Value, string
 from jaxpert.model.values import Sequence as Items
+from jaxpert.records import dataclass
 from jaxpert.syntax.reaching import is_changed_elsewhere, reaching
 from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope
 

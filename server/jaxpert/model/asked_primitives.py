@@ -8,7 +8,7 @@ parameters, the evaluator decides comparisons that are open for any primitive: `
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxpert.model.values import (
     PRIMITIVE_NAME,
@@ -23,6 +23,7 @@ from jaxpert.model.values import (
     Value,
     string,
 )
+from jaxpert.records import dataclass
 
 DOT, CONVOLUTION, NAME = "dot_general", "conv_general_dilated", "name"
 """What JAX calls the primitives of matrix products, convolutions and ``checkpoint_name``."""

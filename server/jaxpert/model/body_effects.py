@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api
@@ -28,6 +27,7 @@ from jaxpert.model.values import (
     Value,
     truth,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.executed import executed
 from jaxpert.syntax.reaching import reaching
 from jaxpert.syntax.scopes import BindingKind, Block, Scope, Site

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind, Parameter
 from jaxpert.model.spread_arguments import spread_items, spread_keywords
 from jaxpert.model.values import CallResult, Def, Instance, Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Binding, BindingKind, CallSite, Function, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -14,6 +13,7 @@ from jaxpert.model.formatted_values import formatted_values
 from jaxpert.model.helper_conversions import asked_by_helper
 from jaxpert.model.tracing import Body, Level, Place, Traced, as_array, is_number, where_none
 from jaxpert.model.values import CallResult, Def, Sequence, Symbol, Table
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import BindingKind, FunctionNode, Scope
 

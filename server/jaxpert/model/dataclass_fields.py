@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import CallResult, ClassValue, Literal, Symbol, Table, Value
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

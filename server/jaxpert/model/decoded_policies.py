@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -38,6 +38,7 @@ from jaxpert.model.values import (
     is_none,
     string,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import BindingKind, Block, Site
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -17,6 +16,7 @@ from jaxpert.model.tracing import Level
 from jaxpert.model.transforms import Checkpoint, indices_in
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import reaches
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.call_results import result_of
 from jaxpert.model.calls import ApiCall, Argument, api_calls_in
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import children
 from jaxpert.syntax.scopes import BindingKind, CallSite, Scope, TreeIndex
 

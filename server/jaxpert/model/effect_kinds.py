@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import CallResult, Def, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:

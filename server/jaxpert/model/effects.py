@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.model.body_effects import Made, means_ref, read_body, ref_creation
@@ -34,6 +34,7 @@ from jaxpert.model.values import (
     choice,
 )
 from jaxpert.model.wrapped_calls import WrappedCall, passed, reaches
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import CallSite, Scope, Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -26,6 +25,7 @@ from jaxpert.model.values import (
     is_none,
     truth,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Function, Site, TreeIndex
 
 if TYPE_CHECKING:

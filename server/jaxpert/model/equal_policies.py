@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -14,6 +14,7 @@ from jaxpert.model.decoded_policies import Decoded, api_of, decoded_value
 from jaxpert.model.fates import RECOMPUTED, SAVED, Answers
 from jaxpert.model.policy_answers import answers_to, made_by
 from jaxpert.model.values import CallResult, Def, Literal, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import FunctionNode
 
 if TYPE_CHECKING:

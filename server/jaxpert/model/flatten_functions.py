@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxpert.model.call_results import result_of
 from jaxpert.model.registrations import Registration, registrations
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Sequence, Value
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

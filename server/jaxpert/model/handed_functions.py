@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import last_word
 from jaxpert.model.calls import ApiCall, Argument, api_calls_in
 from jaxpert.model.values import Def
+from jaxpert.records import dataclass
 from jaxpert.syntax.executed import always_runs
 from jaxpert.syntax.scopes import BindingKind, Function, Site, TreeIndex
 

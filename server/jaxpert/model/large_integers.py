@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import Literal
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import Expression, expressions
 from jaxpert.syntax.indexing import MOST_IN_32_BITS
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.calls import ApiCall
 from jaxpert.model.values import Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import expressions
 from jaxpert.syntax.scopes import BindingKind, Block, CallSite, Scope, TreeIndex
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -12,6 +11,7 @@ from packaging.version import Version
 from jaxpert.jaxdb.load import switch_exists
 from jaxpert.model.aliases import last_word
 from jaxpert.model.values import Symbol
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import CallSite, Scope
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from jaxpert.model.aliases import last_word, words_for
 from jaxpert.model.calls import Argument, bind, call_at
 from jaxpert.model.spellings import Spellings, series
 from jaxpert.model.values import CallResult, EnumMember, Pattern, Sequence, Table, Value, string
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex

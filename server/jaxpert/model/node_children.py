@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model import classes
 from jaxpert.model.dataclass_fields import Field, dataclass_decorator, fields_of
 from jaxpert.model.registrations import registrations_of
 from jaxpert.model.values import UNKNOWN, CallResult, ClassValue, Instance, Sequence, Symbol, Value, string
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

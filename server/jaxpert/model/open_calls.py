@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, Parameter
 from jaxpert.model.dotted_names import scope_at, values_of_name
 from jaxpert.model.values import Partial, Symbol, Value
+from jaxpert.records import dataclass
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.aliases import words_for
@@ -18,6 +17,7 @@ from jaxpert.model.effect_places import function_name
 from jaxpert.model.rematerialized import alive
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import ClassValue, Def
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import BindingKind
 from jaxpert.syntax.string_literals import inside
 from jaxpert.text.lines import Position, Range, slice_lines

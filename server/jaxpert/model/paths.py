@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from jaxpert.records import dataclass
 
 Truth = Callable[[ast.expr], "bool | None"]
 """Says whether a condition is known to be true or false; None when it is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
@@ -25,6 +25,7 @@ from jaxpert.model.values import (
     Typed,
     Value,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import BindingKind, Block, Site, TreeIndex
 

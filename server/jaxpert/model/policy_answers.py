@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -42,6 +42,7 @@ from jaxpert.model.values import (
     Value,
     string,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Block
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
 from jaxpert.model.aliases import trees_about
 from jaxpert.model.values import CallResult, Def, Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Scope, Site, TreeIndex, scope_of
 

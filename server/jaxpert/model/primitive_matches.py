@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.policies import CustomPolicy
 from jaxpert.model.primitive_tests import asked, is_primitive, is_primitive_name
 from jaxpert.model.values import Frame, Sequence, Symbol, Table, Value, string
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.scopes import Site
 

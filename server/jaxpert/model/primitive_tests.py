@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.call_results import frame_of
 from jaxpert.model.policies import CustomPolicy
 from jaxpert.model.texts import is_text
 from jaxpert.model.values import PRIMITIVE_NAME, UNKNOWN, Def, Frame, Sequence, Symbol, Table, Typed, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.executed import executed
 from jaxpert.syntax.scopes import Block, Function, Scope, Site
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.body_effects import ref_creation
@@ -15,6 +14,7 @@ from jaxpert.model.effects import refs_returned_by
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import CallResult, Def, Value
 from jaxpert.model.wrapped_calls import reaches
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import TreeIndex
 
 if TYPE_CHECKING:

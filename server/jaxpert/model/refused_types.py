@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.library_objects import LIBRARY_OBJECTS
@@ -36,6 +36,7 @@ from jaxpert.model.values import (
     Typed,
     Value,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Block
 
 if TYPE_CHECKING:

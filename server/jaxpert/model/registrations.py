@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.calls import ApiCall, api_calls_in, bind, callees_in
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Site, TreeIndex
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.transforms import Checkpoint, parameters
 from jaxpert.model.wrapped_calls import WrappedCall, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Binding, BindingKind, Block, Function, Scope, scope_of
 

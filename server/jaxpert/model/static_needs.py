@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.conversions import STATIC, conversions
@@ -14,6 +13,7 @@ from jaxpert.model.transformed_calls import applications, static_parameters
 from jaxpert.model.transforms import Checkpoint, Parameters, parameters
 from jaxpert.model.values import ClassValue, Def, Literal, Partial, Symbol, Value
 from jaxpert.model.wrapped_calls import Passed, passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Function
 

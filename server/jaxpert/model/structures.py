@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Site
 
 if TYPE_CHECKING:

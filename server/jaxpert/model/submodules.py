@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import Symbol
+from jaxpert.records import dataclass
 from jaxpert.syntax.expressions import compounds
 from jaxpert.syntax.scopes import Block, Site, TreeIndex
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import ApiKind
@@ -14,6 +13,7 @@ from jaxpert.model.calls import ApiCall, api_calls_in
 from jaxpert.model.frames import identity, telling
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import ClassValue, Def, Frame, Value, string
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import TreeIndex
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from jaxpert.model.values import Def, Symbol
+from jaxpert.records import dataclass
 from jaxpert.syntax.changes import changes
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.scopes import Block, Function, Scope, TreeIndex, scope_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.model.argument_questions import questions
@@ -25,6 +24,7 @@ from jaxpert.model.transforms import (
 )
 from jaxpert.model.values import CallResult, Def, Literal, Symbol, Typed, Value
 from jaxpert.model.wrapped_calls import Passing, passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import BindingKind, Block, Scope, TreeIndex
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxpert.model.values import Def, Literal, Sequence, Symbol, Table, Typed, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.reaching import reaching
 from jaxpert.syntax.scopes import Binding, BindingKind, Block, Scope
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -29,6 +29,7 @@ from jaxpert.model.values import (
     is_none,
     string,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import BindingKind, CallSite, Site, TreeIndex
 
 if TYPE_CHECKING:

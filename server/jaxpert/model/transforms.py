@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -22,6 +21,7 @@ from jaxpert.model.values import (
     Value,
     truth,
 )
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import CallSite, Function, Site
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -32,6 +32,7 @@ from jaxpert.model.structures import (
     mismatches,
 )
 from jaxpert.model.values import Def, Frame, Partial, Symbol, Value, is_none
+from jaxpert.records import dataclass
 from jaxpert.syntax.children import children, walk
 from jaxpert.syntax.executed import always_runs
 from jaxpert.syntax.reaching import reaching

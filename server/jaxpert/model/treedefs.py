@@ -11,7 +11,7 @@ import ast
 import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from packaging.version import Version
@@ -23,6 +23,7 @@ from jaxpert.model.structures import Structure, Unknown, leaf_count
 from jaxpert.model.touched import is_touched
 from jaxpert.model.transforms import call_site
 from jaxpert.model.values import CallResult, Def, Literal, Sequence, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.reaching import is_changed_elsewhere, reaching
 from jaxpert.syntax.scopes import Binding, BindingKind, Site
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Function, Scope, Site
 from jaxpert.text.gaps import Parts
 

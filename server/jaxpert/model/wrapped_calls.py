@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from jaxpert.jaxdb.schema import ApiKind
@@ -12,6 +12,7 @@ from jaxpert.model.calls import bind, callees_in
 from jaxpert.model.spread_arguments import spread_keywords
 from jaxpert.model.transforms import Checkpoint, Parameters, call_site
 from jaxpert.model.values import CallResult, ClassValue, Def, Instance, Partial, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import CallSite, Site, TreeIndex
 
 if TYPE_CHECKING:

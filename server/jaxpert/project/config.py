@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from jaxpert.project.config_file import NOWHERE, ConfigProblem, find_config, read_config
 from jaxpert.project.toml_positions import KeyPath, Place
+from jaxpert.records import dataclass
 from jaxpert.text.near_misses import did_you_mean
 
 if TYPE_CHECKING:

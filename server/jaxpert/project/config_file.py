@@ -9,12 +9,13 @@ import re
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jaxpert.project.toml_positions import KeyPath, Place, locate
+from jaxpert.records import dataclass
 from jaxpert.text.decoding import UnreadableSource, read_source
 from jaxpert.text.lines import Position, Range, end_of, range_at, split_lines
 

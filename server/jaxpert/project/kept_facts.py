@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from jaxpert.model.names import NameFacts
@@ -19,6 +19,7 @@ from jaxpert.project.file_table import FileTable
 from jaxpert.project.index_cache import IndexCache
 from jaxpert.project.plain_records import BadRecord, from_plain, to_plain
 from jaxpert.project.tracked_file import TrackedFile
+from jaxpert.records import dataclass
 from jaxpert.text.digest import digest
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from jaxpert.jaxdb.schema import JaxTarget
@@ -14,6 +14,7 @@ from jaxpert.project.config import ConfigProblem, Options, load_options
 from jaxpert.project.config_file import find_config
 from jaxpert.project.environment import detect
 from jaxpert.project.tracked_file import stamp_of
+from jaxpert.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ from jaxpert.project.resolver import Resolver, is_inside
 from jaxpert.project.settings import FolderSettings, Overrides, Settings
 from jaxpert.project.switches import Switches, switches_of_source
 from jaxpert.project.tracked_file import TrackedFile
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Rule
 from jaxpert.syntax.notebook import BadNotebook, NotebookMap, read_notebook
 from jaxpert.syntax.units import SourceFile

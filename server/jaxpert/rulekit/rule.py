@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.scopes import Block, Scope, TreeIndex, scope_of
 
 ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "sort", "reverse"})

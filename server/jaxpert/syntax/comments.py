@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.logical_lines import Comment, find_comments
 from jaxpert.syntax.units import SourceFile
 from jaxpert.text.edits import Edit

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from jaxpert.records import dataclass
 from jaxpert.text.lines import split_lines
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -13,10 +13,10 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.logical_lines import read_logical_line
 from jaxpert.text.edits import Edit, apply_edits
 from jaxpert.text.lines import Position, Range, split_lines, without_line_end

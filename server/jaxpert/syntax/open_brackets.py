@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.logical_lines import read_logical_line
 from jaxpert.syntax.string_literals import OPENING, advanced, read_literal
 from jaxpert.text.lines import Position

@@ -6,8 +6,8 @@ import ast
 import re
 import sys
 import warnings
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.text.columns import from_utf8
 from jaxpert.text.lines import Range, range_at, split_lines
 
@@ -35,7 +35,9 @@ def parse(text: str) -> ast.Module | SyntaxProblem:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text if text.isascii() else _without_surrogates(text))
+            return ast.parse(text)
+    except UnicodeEncodeError:
+        return parse(_without_surrogates(text))
     except SyntaxError as error:
         return SyntaxProblem(_message_of(error), _range_of(error, text), may_be_newer=_GRAMMAR in _message_of(error))
     except (RecursionError, MemoryError):

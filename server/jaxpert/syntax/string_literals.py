@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.syntax.logical_lines import PLAIN_BODY
 from jaxpert.text.lines import Position, Range
 

@@ -12,8 +12,9 @@ import re
 import shutil
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from jaxpert.records import dataclass
 
 MAX_SOURCE_BYTES = 5 * 1024 * 1024
 """Larger Python files are generated data, not code that somebody reads."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Position, Range, split_lines
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_ODD_LINE_ENDS = "\v\f\x1c\x1d\x1e"
-"""What ``str.splitlines`` takes for a line end besides Python's own, in ASCII."""
+_ODD_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""What ``str.splitlines`` takes for a line end besides Python's own; the last three are not ASCII."""
 
 
 class Position(NamedTuple):
@@ -59,7 +59,7 @@ def split_lines(text: str) -> list[str]:
     The result always has a last line without a line end (empty when the text ends with one), so that every
     position of the text has a line.
     """
-    plain = text.isascii() and not any(odd in text for odd in _ODD_LINE_ENDS)
+    plain = not any(odd in text for odd in (_ODD_LINE_ENDS[:-3] if text.isascii() else _ODD_LINE_ENDS))
     lines = text.splitlines(keepends=True) if plain else _LINE.findall(text)  # the same, and three times as fast
     if not lines or lines[-1][-1] in "\r\n":
         lines.append("")

@@ -8,12 +8,12 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from jaxpert import __version__
+from jaxpert.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from jaxpert.cli.output.source_lines import crop, shown_line
+from jaxpert.records import dataclass
 from jaxpert.text.lines import Position, Range, without_line_end
 
 _WHOLE = 4  # a marked range of up to so many lines is shown whole

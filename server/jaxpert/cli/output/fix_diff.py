@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from jaxpert.records import dataclass
 from jaxpert.text.edits import Edit, apply_edits, disjoint
 from jaxpert.text.lines import Position, Range, split_lines, without_line_end
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.cells import cell_len
 
+from jaxpert.records import dataclass
 from jaxpert.text.lines import without_line_end
 
 _TAB = 4

@@ -136,8 +136,10 @@ class TextOutput:
             yield Text(" " * (hanging if number else indent)).append_text(part)
 
     def _print(self, row: Text) -> None:
-        # The rows are already as wide as they should be: the console must not fold them.
-        self._console.print(row, soft_wrap=True)
+        if self._console.color_system is None:  # then styles and links come to nothing
+            self._console.file.write(f"{row.plain}\n")
+        else:  # the rows are already as wide as they should be: the console must not fold them
+            self._console.print(row, soft_wrap=True)
 
 
 def place_name(path: Path | str, cell: int | None, area: Range) -> str:

@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs, wrapper_calls
 from jaxpert.fixing.imports import ensure_import
@@ -56,6 +55,7 @@ from jaxpert.model.speech import raises
 from jaxpert.model.transforms import Checkpoint, parameters, static_names
 from jaxpert.model.values import ClassValue, Def, Literal, Sequence, Value
 from jaxpert.model.wrapped_calls import passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 

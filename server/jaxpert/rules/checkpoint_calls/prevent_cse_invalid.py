@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -63,6 +62,7 @@ from jaxpert.model.values import (
     truth,
 )
 from jaxpert.model.wrapped_calls import passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 
 NAME = "prevent-cse-invalid"

@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.jaxdb.schema import Api, ApiKind
@@ -54,6 +53,7 @@ from jaxpert.model.static_argnums import COLLECTIONS, class_name, misses, refuse
 from jaxpert.model.transforms import Checkpoint, Parameters, fills_defaults, indices_in, marked, parameters
 from jaxpert.model.values import Choice, Literal, Sequence, Value, is_none
 from jaxpert.model.wrapped_calls import Passed, WrappedCall, called_checkpoints, passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range, slice_lines

@@ -40,13 +40,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.transforms import Checkpoint, Parameters, fills_defaults, marked, parameters, static_indices
 from jaxpert.model.wrapped_calls import Passed, WrappedCall, called_checkpoints, passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range, range_at

@@ -37,7 +37,6 @@ What a variable holds must be visible for the right one of the two to be offered
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs, wrapper_calls
 from jaxpert.jaxdb.schema import ApiKind
@@ -46,6 +45,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.plain_data import is_data
 from jaxpert.model.speech import raises, wrapper_name
 from jaxpert.model.values import CallResult, Def, Symbol, Value
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range

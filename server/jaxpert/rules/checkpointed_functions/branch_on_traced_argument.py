@@ -48,7 +48,6 @@ array: it may be None or a list. Defaults that no call overrides stay plain Pyth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -57,6 +56,7 @@ from jaxpert.model.conversions import STATIC, Conversion
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import asked_places, raises, static_cure
 from jaxpert.model.traced_arguments import AskedArgument, asked_arguments
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 

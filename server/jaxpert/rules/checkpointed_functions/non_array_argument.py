@@ -40,7 +40,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing.checkpoint_options import made_static
 from jaxpert.model.file_model import FileModel
@@ -52,6 +51,7 @@ from jaxpert.model.speech import raises
 from jaxpert.model.transforms import Checkpoint, Parameters, parameters, static_names, traces_only_arrays
 from jaxpert.model.values import ClassValue, Def, Symbol
 from jaxpert.model.wrapped_calls import Passing, WrappedCall, called_checkpoints, passed, wrapped_calls
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 

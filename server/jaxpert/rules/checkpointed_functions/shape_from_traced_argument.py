@@ -41,7 +41,6 @@ reported there. Functions of other libraries are not looked at. What is not foll
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -50,6 +49,7 @@ from jaxpert.model.conversions import STATIC, Conversion
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import asked_places, raises, static_cure
 from jaxpert.model.traced_arguments import AskedArgument, asked_arguments
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 

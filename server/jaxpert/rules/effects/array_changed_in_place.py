@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -50,6 +49,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.tracing import Level, Place
 from jaxpert.model.transforms import Checkpoint, parameters
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Block, Function, TreeIndex, scope_of
 from jaxpert.text.edits import Edit

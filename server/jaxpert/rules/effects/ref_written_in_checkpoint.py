@@ -59,7 +59,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -81,6 +80,7 @@ from jaxpert.model.ref_writes import (
 )
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.transforms import Checkpoint
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity, Silent
 from jaxpert.text.lines import Range
 

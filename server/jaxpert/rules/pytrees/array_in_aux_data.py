@@ -39,7 +39,6 @@ Attributes whose type is not written anywhere are not known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -54,6 +53,7 @@ from jaxpert.model.flatten_functions import flatten_functions
 from jaxpert.model.registrations import registrations
 from jaxpert.model.speech import raises
 from jaxpert.model.values import ClassValue
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Raises, Related, Rule, Severity
 from jaxpert.text.lines import Range
 

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.model.calls import ApiCall
 from jaxpert.model.file_model import FileModel
@@ -45,6 +44,7 @@ from jaxpert.model.treedefs import (
     place_of,
     unpacked_names,
 )
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.edits import Edit

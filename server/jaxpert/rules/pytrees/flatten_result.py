@@ -35,13 +35,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.flatten_functions import FlattenFunction, flatten_functions, is_child_with_key
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.values import Literal, Sequence, Table, Typed, Value, is_none
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Position, Range, slice_lines
 

@@ -46,7 +46,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
@@ -66,6 +65,7 @@ from jaxpert.model.tree_maps import (
 )
 from jaxpert.model.tree_speech import at, key_path_error, mapped_name, place_in_tree, written_at
 from jaxpert.model.values import Def, Symbol
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range, slice_lines

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
@@ -44,6 +43,7 @@ from jaxpert.model.structures import leaf_count, places_of_none
 from jaxpert.model.tree_maps import TreeMap, differences, is_none_test, parameter_names, structure_at, tree_maps
 from jaxpert.model.tree_speech import at, mapped_name
 from jaxpert.model.values import Def
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Related, Rule, Safety, Severity, Silent
 from jaxpert.syntax.children import walk
 from jaxpert.text.lines import Range

@@ -35,13 +35,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.registrations import Registration, called_lambdas, registrations
 from jaxpert.model.speech import raises
 from jaxpert.model.values import ClassValue, Symbol
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Block
 from jaxpert.text.lines import Range

@@ -39,7 +39,6 @@ Only treedefs and trees that are written out are compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.calls import ApiCall, Argument
@@ -58,6 +57,7 @@ from jaxpert.model.structures import (
 )
 from jaxpert.model.tree_maps import structure_at
 from jaxpert.model.treedefs import REGISTRIES_DIFFER, Registry, Treedef, treedef_of
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 from jaxpert.text.lines import Range, slice_lines
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -47,6 +46,7 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.treedefs import treedef_at
 from jaxpert.model.values import Symbol
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.syntax.children import walk
 from jaxpert.syntax.expressions import compounds

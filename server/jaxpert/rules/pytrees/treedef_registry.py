@@ -39,13 +39,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.treedefs import REGISTRIES_DIFFER, Registry, Treedef, method_calls, treedef_at
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.lines import Range

@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing import verbs
 from jaxpert.model.calls import ApiCall, Argument
@@ -57,6 +56,7 @@ from jaxpert.model.treedefs import (
     treedef_of,
 )
 from jaxpert.model.values import Table
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity
 from jaxpert.syntax.scopes import Site
 from jaxpert.text.lines import Range, slice_lines

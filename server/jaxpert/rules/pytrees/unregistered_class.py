@@ -47,7 +47,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -60,6 +59,7 @@ from jaxpert.model.speech import raises, silent
 from jaxpert.model.tree_maps import Use, use_of
 from jaxpert.model.tree_speech import mapped_name
 from jaxpert.model.values import ClassValue, Instance, Symbol
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity, Silent
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Position, Range

@@ -42,7 +42,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from packaging.version import Version
 
@@ -56,6 +55,7 @@ from jaxpert.model.small_integers import small_dtypes
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.transformed_calls import looked_at, operands, transformed_calls
 from jaxpert.model.values import Symbol, string
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Rule, Safety, Severity, Silent
 
 NAME = "int-too-large"

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from packaging.version import Version
 
@@ -69,6 +69,7 @@ from jaxpert.model.transformed_calls import (
 )
 from jaxpert.model.transforms import Checkpoint
 from jaxpert.model.values import Def, Instance
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 

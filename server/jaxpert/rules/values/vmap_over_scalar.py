@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxpert.fixing.static_names import unmapped
 from jaxpert.model.array_makers import ArrayType
@@ -50,6 +49,7 @@ from jaxpert.model.mapped_inside import is_vmap, mapped_inside
 from jaxpert.model.speech import raises
 from jaxpert.model.transformed_calls import Passed, TransformedCall, axes_of, looked_at, transformed_calls
 from jaxpert.model.values import Literal, Sequence, Table, Value, string
+from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.text.lines import Range
 
