@@ -417,11 +417,36 @@ class Evaluator:
 
     def attribute_expression(self, node: ast.Attribute, scope: Scope, block: Block, frame: Frame) -> Value:
         """The value of ``a.b``."""
+        if (path := self._path_in_library(node, scope)) is not None:
+            return Symbol(path, site=Site(node, scope, block), model=self.model)
         if isinstance(node.value, ast.Name) and (node.value.id, node.attr) in self.model.replaced_attributes:
             return UNKNOWN
         base = self.evaluate(node.value, scope, block, frame)
         site = Site(node, scope, block)
         return choice([self.attribute(option, node.attr, site) for option in base.options()])
+
+    def _path_in_library(self, node: ast.Attribute, scope: Scope) -> str | None:
+        """The dotted path of ``jnp.linalg.norm`` where ``jnp`` is imported in one place: most attributes are such."""
+        names, root = [node.attr], node.value
+        while isinstance(root, ast.Attribute):
+            names.append(root.attr)
+            root = root.value
+        found = scope.lookup(root.id) if isinstance(root, ast.Name) else None
+        if found is None or len(found[1]) > 1:
+            return None
+        owner, bindings = found
+        kind, detail = bindings[0].kind, bindings[0].detail
+        if kind is BindingKind.IMPORT:
+            base = str(detail[0])
+        elif kind is BindingKind.FROM_IMPORT and not detail[1]:
+            base = f"{detail[0]}.{detail[2]}"
+        else:
+            return None
+        if not self.model.is_library(base) or "*" in owner.bindings or is_changed_elsewhere(bindings, owner):
+            return None
+        if (bindings[0].name, names[-1]) in self.model.replaced_attributes:
+            return None
+        return ".".join([base, *reversed(names)])
 
     def attribute(self, base: Value, name: str, site: Site | None) -> Value:
         """``base.name``."""
