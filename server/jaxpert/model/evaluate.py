@@ -164,8 +164,8 @@ class Evaluator:
     def name(self, node: ast.Name, scope: Scope, block: Block, frame: Frame) -> Value:
         """The value of a name where it is used."""
         found = scope.lookup(node.id)
-        site = Site(node, scope, block)
         if found is None:
+            site = Site(node, scope, block)
             starred = self._starred(node.id, site)
             if starred is not None:
                 return starred
@@ -187,15 +187,12 @@ class Evaluator:
                 continue
             value = self.binding(binding, frame)
             if isinstance(value, Symbol):
-                value = self._at(value, site)
+                if value.site is None:  # an imported object is written where its name is used
+                    value = Symbol(value.path, site=Site(node, scope, block), model=self.model)
             elif isinstance(value, (Sequence, Table)) and (binding.value is not None or frame):
                 value = self._after_changes(value, node.id, owner, frame)
             values.append(value)
         return choice(values)
-
-    def _at(self, value: Symbol, site: Site) -> Symbol:
-        """An imported object is written where its name is used."""
-        return value if value.site is not None else Symbol(value.path, site=site, model=self.model)
 
     def _starred(self, name: str, site: Site) -> Value | None:
         """A name that only a star import can bring."""

@@ -134,7 +134,9 @@ class CallSite(Site):
     node: ast.Call
 
     def __init__(self, node: ast.Call, scope: Scope, block: Block, statement: ast.stmt) -> None:
-        super().__init__(node, scope, block)
+        self.node = node
+        self.scope = scope
+        self.block = block
         self.statement = statement
 
 
