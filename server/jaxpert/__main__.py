@@ -19,6 +19,7 @@ if __name__ == "__main__":
     if _here != os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir)):  # noqa: PTH118, PTH120
         sys.path[:] = [folder for folder in sys.path if folder and os.path.realpath(folder) != _here]
 
+import gc
 import importlib
 from typing import Any
 
@@ -63,7 +64,11 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = _COMMANDS[cmd_name].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        gc.disable()  # what is imported stays
+        try:
+            command = getattr(importlib.import_module(module), attribute)
+        finally:
+            gc.enable()
         assert isinstance(command, click.Command)
         return command
 

@@ -10,6 +10,7 @@ from jaxpert.model.values import Literal, Symbol, string
 
 if TYPE_CHECKING:
     from jaxpert.model.file_model import FileModel
+    from jaxpert.syntax.scopes import Scope
 
 _DTYPES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
 _LIMIT = 1 << 31
@@ -28,7 +29,10 @@ def small_dtypes(model: FileModel) -> Iterator[tuple[ast.expr, int, str]]:
             if not is_maker and called not in _DTYPES:
                 continue
             dtype_node = _dtype_node(node) if is_maker else None
-            if not node.args or (is_maker and dtype_node is None) or not _holds_number(node.args[0]):
+            if not node.args or (is_maker and dtype_node is None):
+                continue
+            numbers = list(_numbers(node.args[0], site.scope))
+            if not numbers:
                 continue
             callee = model.evaluate(node.func, site.scope, site.block)
             if not isinstance(callee, Symbol) or callee.path != f"jax.numpy.{called}" or model.is_dead(site.block):
@@ -39,7 +43,7 @@ def small_dtypes(model: FileModel) -> Iterator[tuple[ast.expr, int, str]]:
                 dtype = value.path.rpartition(".")[2] if isinstance(value, Symbol) else string(value) or ""
             if dtype not in _DTYPES:
                 continue
-            for one in _numbers(node.args[0]):
+            for one in numbers:
                 number = model.evaluate(one, site.scope, site.block)
                 if isinstance(number, Literal) and type(number.value) is int and -_LIMIT <= number.value < _LIMIT:
                     yield one, number.value, dtype
@@ -50,15 +54,14 @@ def _dtype_node(call: ast.Call) -> ast.expr | None:
     return given if given is not None else call.args[1] if len(call.args) == 2 else None
 
 
-def _holds_number(node: ast.expr) -> bool:
-    return next(_numbers(node), None) is not None
-
-
-def _numbers(node: ast.expr) -> Iterator[ast.expr]:
-    """The numbers written in a nested list."""
+def _numbers(node: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The numbers written in a nested list, or as a variable that is bound to one in one place."""
     if isinstance(node, (ast.List, ast.Tuple)):
         for element in node.elts:
-            yield from _numbers(element)
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+            yield from _numbers(element, scope)
+    written = node
+    if isinstance(node, ast.Name) and (found := scope.lookup(node.id)) and len(found[1]) == 1:
+        written = found[1][0].value or node
+    inner = written.operand if isinstance(written, ast.UnaryOp) else written
     if isinstance(inner, ast.Constant) and type(inner.value) is int:
         yield node

@@ -26,8 +26,9 @@ cannot be an index (`NonConcreteBooleanIndexError`). For an array that changes o
 
 ## Known limits
 
-An argument counts as an array where a visible call passes one or its annotation says so; the items of a dictionary or
-list that was passed may be assigned.
+An argument counts as an array where a visible call passes one, its annotation says so, or the function does with it
+what works for arrays alone (`x.shape`, `x @ w`, `jnp.sin(x)`); the items of a dictionary or list that was passed may
+be assigned.
 
 ## Source
 
@@ -49,9 +50,11 @@ from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises
 from jaxpert.model.tracing import Level, Place
 from jaxpert.model.transforms import Checkpoint, parameters
+from jaxpert.model.values import Symbol
 from jaxpert.records import dataclass
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
-from jaxpert.syntax.scopes import Block, Function, TreeIndex, scope_of
+from jaxpert.syntax.expressions import compounds
+from jaxpert.syntax.scopes import BindingKind, Block, Function, TreeIndex, scope_of
 from jaxpert.text.edits import Edit
 from jaxpert.text.lines import Range
 
@@ -61,6 +64,15 @@ _PLAIN_TEXT = Version("0.4.35")
 _JNP = "import jax.numpy as jnp"
 _METHODS = {ast.Add: "add", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%"}
+_OF_ARRAYS = {"shape", "ndim", "dtype", "T", "at", "astype", "reshape", "sum", "mean"}
+_TAKES_ARRAYS = {
+    f"jax.numpy.{name}"
+    for name in (
+        "abs", "cos", "dot", "exp", "log", "log1p", "logaddexp", "matmul", "maximum", "mean", "minimum", "sin", "sqrt",
+        "square", "sum", "tan", "tanh", "where",
+    )
+}  # fmt: skip
+"""Functions whose first argument cannot be a list or a dictionary."""
 _SIMPLE = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 
 _Store = tuple[ast.Assign | ast.AugAssign, ast.Subscript, Block]
@@ -136,9 +148,39 @@ def _changes(model: FileModel) -> Iterator[_Change]:
             scope = scope_of(block)
             traced = body.traced(target.value, Place(scope, block))
             made = array_type(owner, target.value, scope, block) if traced.level is not Level.ARRAY else None
-            if traced.level is Level.ARRAY or (made is not None and made.library == "jax"):
+            is_array = traced.level is Level.ARRAY or (made is not None and made.library == "jax")
+            if is_array or (traced.level is Level.LEAVES and _is_used_as_array(owner, function, target, block)):
                 seen.add(where)
                 yield _Change(checkpoint, statement, target, owner, where, Place(scope, block))
+
+
+def _is_used_as_array(model: FileModel, function: Function, target: ast.Subscript, store: Block) -> bool:
+    """Whether what only works with arrays is done with the parameter whenever an item of it is assigned."""
+    base = target.value
+    bindings = function.inner.bindings.get(base.id, []) if isinstance(base, ast.Name) else []
+    if len(bindings) != 1 or bindings[0].kind is not BindingKind.PARAMETER:
+        return False
+    name, around = bindings[0].name, list(store.enclosing())
+    for node, _, scope, block in compounds(function.block.tree, ast.Attribute, ast.BinOp, ast.Call):
+        together = block is store or (block in around and node.lineno < target.lineno)
+        if not together or scope is not function.inner:
+            continue
+        if isinstance(node, ast.Attribute):
+            used = _is_name(node.value, name) and node.attr in _OF_ARRAYS
+        elif isinstance(node, ast.BinOp):
+            is_product = isinstance(node.op, ast.MatMult)
+            used = is_product and (_is_name(node.left, name) or _is_name(node.right, name))
+        else:
+            used = isinstance(node, ast.Call) and bool(node.args) and _is_name(node.args[0], name)
+            value = model.evaluate(node.func, scope, block) if isinstance(node, ast.Call) and used else None
+            used = isinstance(value, Symbol) and value.path in _TAKES_ARRAYS
+        if used:
+            return True
+    return False
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _stores(function: Function) -> Iterator[_Store]:

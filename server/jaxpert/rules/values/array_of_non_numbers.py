@@ -44,7 +44,7 @@ from jaxpert.fixing.imports import ensure_import
 from jaxpert.model.file_model import FileModel
 from jaxpert.model.speech import raises, silent
 from jaxpert.model.touched import is_touched
-from jaxpert.model.values import Sequence, Symbol, Table
+from jaxpert.model.values import Literal, Sequence, Symbol, Table
 from jaxpert.rulekit.rule import Example, Finding, Fix, Raises, Related, Rule, Safety, Severity
 from jaxpert.syntax.scopes import CallSite
 from jaxpert.text.lines import slice_lines
@@ -76,13 +76,7 @@ def check(model: FileModel) -> Iterator[Finding]:
                 yield from _behind(model, site, called)
                 continue
             node = _first_wrong(given)
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, bytes)
-                and len(site.node.args + site.node.keywords) > 1
-            ):
-                continue  # the dtype may say what they are
-            if node is None or model.is_dead(site.block):
+            if node is None or (not _is_none(node) and _has_dtype(site.node)) or model.is_dead(site.block):
                 continue
             callee = model.evaluate(func, site.scope, site.block)
             where = model.range_of(node)
@@ -90,10 +84,23 @@ def check(model: FileModel) -> Iterator[Finding]:
                 yield _finding(model, node, node, called, node is site.node.args[0])
 
 
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _has_dtype(call: ast.Call) -> bool:
+    """Whether the call may say what to make of it: NumPy reads numbers in a text then, and anything has a truth."""
+    return len(call.args) > 1 or any(keyword.arg in (None, "dtype") for keyword in call.keywords)
+
+
 def _behind(model: FileModel, site: CallSite, called: str) -> Iterator[Finding]:
-    """A list in a variable that nothing changes, and what `values()` of a dictionary gives."""
+    """A list in a variable that nothing changes, a text in one, and what `values()` of a dictionary gives."""
     given, where = site.node.args[0], model.range_of(site.node.args[0])
-    listed, node = _listed(site, given)
+    listed, node = _bound(site, given)
     is_view = isinstance(given, ast.Call) and getattr(given.func, "attr", "") == "values" and not given.args
     if (node is None and not is_view) or where is None or model.is_dead(site.block):
         return
@@ -102,8 +109,10 @@ def _behind(model: FileModel, site: CallSite, called: str) -> Iterator[Finding]:
         return
     if isinstance(given, ast.Name) and node is not None:
         value = model.evaluate(given, site.scope, site.block)
+        if isinstance(listed, ast.Constant) and isinstance(value, Literal) and not _has_dtype(site.node):
+            yield _finding(model, node, given, called, True)
         is_that = isinstance(value, Sequence) and value.exact and value.site is not None and value.site.node is listed
-        if is_that and len(site.node.args + site.node.keywords) == 1 and not is_touched(model, given, site.scope):
+        if is_that and (_is_none(node) or not _has_dtype(site.node)) and not is_touched(model, given, site.scope):
             found = _finding(model, node, given, called, False)
             area = model.range_of(node)
             yield replace(found, related=(Related(area, "the list holds it here"),) if area is not None else ())
@@ -117,11 +126,12 @@ def _behind(model: FileModel, site: CallSite, called: str) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _listed(site: CallSite, given: ast.expr) -> tuple[ast.expr | None, ast.expr | None]:
-    """The list that the variable ``given`` is bound to, and its first part that is no number."""
+def _bound(site: CallSite, given: ast.expr) -> tuple[ast.expr | None, ast.expr | None]:
+    """The list or text that the variable ``given`` is bound to, and its first part that is no number."""
     found = site.scope.lookup(given.id) if isinstance(given, ast.Name) else None
-    listed = found[1][0].value if found is not None and len(found[1]) == 1 and not found[1][0].detail else None
-    return (listed, _first_wrong(listed)) if isinstance(listed, (ast.List, ast.Tuple)) else (None, None)
+    bound = found[1][0].value if found is not None and len(found[1]) == 1 and not found[1][0].detail else None
+    may_be_wrong = isinstance(bound, (ast.List, ast.Tuple)) or (isinstance(bound, ast.Constant) and _is_text(bound))
+    return (bound, _first_wrong(bound)) if bound is not None and may_be_wrong else (None, None)
 
 
 def _first_wrong(node: ast.expr) -> ast.expr | None:
