@@ -1,9 +1,10 @@
-"""A traced array is changed in place.
+"""A traced array is changed in place, or is put into a NumPy array.
 
 ## What it finds
 
 `x[i] = value`, `x[i] += value` and their like in a function that `jax.checkpoint` (or a wrapper around it) makes, where
-`x` is an array that comes from the arguments, or that JAX has made inside.
+`x` is an array that comes from the arguments, or that JAX has made inside; and where `x` is an array of NumPy, made
+inside or outside, and `value` comes from the arguments or from JAX.
 
 ## Why it matters
 
@@ -15,6 +16,13 @@ function is called:
 
 Before 0.4.35 the text begins with the type: `'<class '….DynamicJaxprTracer'>' object does not support item assignment`.
 
+An array of NumPy holds numbers, and while JAX traces there are none yet. For one item it raises
+
+    ValueError: setting an array element with a sequence.
+
+and for a part of several items `TracerArrayConversionError: The numpy.ndarray conversion method __array__() was called
+on traced array …`.
+
 ## In which versions
 
 All, with and without `jax_remat3`.
@@ -22,7 +30,8 @@ All, with and without `jax_remat3`.
 ## What to write instead
 
 `x = x.at[i].set(value)`, `x = x.at[i].add(value)`; where `i` is a mask, `x = jnp.where(i, value, x)`, as a traced mask
-cannot be an index (`NonConcreteBooleanIndexError`). For an array that changes over time, `jax.new_ref`.
+cannot be an index (`NonConcreteBooleanIndexError`). For an array that changes over time, `jax.new_ref`. Instead of a
+NumPy array that is filled, `jnp.zeros` and `at`, or a result that the caller stores.
 
 ## Known limits
 
@@ -43,6 +52,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from jaxpert.fixing.imports import ensure_import
+from jaxpert.model.array_makers import ArrayType
 from jaxpert.model.arrays import array_type
 from jaxpert.model.conversions import assigned_once, is_mask
 from jaxpert.model.effect_places import function_name, traced_body
@@ -88,6 +98,8 @@ class _Change:
     model: FileModel
     range: Range
     place: Place
+    into: ArrayType | None = None
+    """The array of NumPy that gets a traced value; None where a traced array is changed."""
 
     @property
     def by_mask(self) -> bool:
@@ -113,6 +125,17 @@ def check(model: FileModel) -> Iterator[Finding]:
         text = "JAX arrays are immutable and do not support in-place item assignment. …"
         if model.target.version < _PLAIN_TEXT:
             text = "'<class '….DynamicJaxprTracer'>' object does not support item assignment. …"
+        said = (
+            f"`{base}` is a traced array, which cannot be changed in place: JAX raises when `{function}` is called; "
+            f"write `{_replacement(change) or otherwise}`"
+        )
+        error = "TypeError"
+        if change.into is not None:
+            error, text = _refusal(change.target, change.into)
+            said = (
+                f"`{base}` is an array of NumPy, and what it gets here has no value while JAX traces: `{function}` "
+                "raises when it is called; fill a `jnp` array with `at`, or return the value"
+            )
         wrapped = model.range_of(change.checkpoint.node)
         area = change.model.range_of(change.target)
         related = (Related(wrapped, f"`{function}` is wrapped here"),) if wrapped is not None else ()
@@ -121,13 +144,30 @@ def check(model: FileModel) -> Iterator[Finding]:
         yield Finding(
             NAME,
             change.range,
-            f"`{base}` is a traced array, which cannot be changed in place: JAX raises when `{function}` is called; "
-            f"write `{_replacement(change) or otherwise}`",
+            said,
             Severity.ERROR,
-            raises(model, f"when `{function}` is called", "TypeError", text),
+            raises(model, f"when `{function}` is called", error, text),
             related,
-            exceptions=("TypeError",),
+            exceptions=(error,) if error == "TypeError" else ("TypeError", "ValueError"),
         )
+
+
+def _refusal(target: ast.Subscript, into: ArrayType) -> tuple[str, str]:
+    """What NumPy says: it wants a number for one item, and an array for several."""
+    index = target.slice
+    is_one = not isinstance(index, (ast.Slice, ast.Tuple)) and into.rank in (None, 1)
+    if is_one or (isinstance(index, ast.Tuple) and len(index.elts) == into.rank and not _has_slice(index)):
+        return "ValueError", "setting an array element with a sequence."
+    text = "The numpy.ndarray conversion method __array__() was called on traced array …"
+    return "TracerArrayConversionError", text
+
+
+def _has_slice(index: ast.Tuple) -> bool:
+    return any(isinstance(part, (ast.Slice, ast.Constant)) and not _is_integer(part) for part in index.elts)
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _changes(model: FileModel) -> Iterator[_Change]:
@@ -152,6 +192,10 @@ def _changes(model: FileModel) -> Iterator[_Change]:
             if is_array or (traced.level is Level.LEAVES and _is_used_as_array(owner, function, target, block)):
                 seen.add(where)
                 yield _Change(checkpoint, statement, target, owner, where, Place(scope, block))
+            elif made is not None and made.library == "numpy" and made.kind:  # of objects, it could hold anything
+                if body.traced(statement.value, Place(scope, block)).level >= Level.LEAVES:
+                    seen.add(where)
+                    yield _Change(checkpoint, statement, target, owner, where, Place(scope, block), made)
 
 
 def _is_used_as_array(model: FileModel, function: Function, target: ast.Subscript, store: Block) -> bool:
@@ -252,7 +296,7 @@ def fix(model: FileModel, finding: Finding) -> Fix | None:
     """``x[i] = v`` becomes ``x = x.at[i].set(v)``, or ``x = jnp.where(i, v, x)`` where ``i`` is a mask."""
     for change in model.every(_changes):
         where = model.range_of(change.statement) if change.model is model else None
-        if change.range != finding.range or where is None or where.start.line != where.end.line:
+        if change.range != finding.range or where is None or where.start.line != where.end.line or change.into:
             continue
         by_mask = change.by_mask
         numpy = ensure_import(model.source.lines, _JNP, where.start, model.source) if by_mask else None
@@ -282,6 +326,29 @@ STAGE = "call"
 first_is_one(jnp.zeros(3))
 '''
 
+_INTO_NUMPY = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+totals = np.zeros(3)
+
+
+@jax.checkpoint
+def summed(x):
+    totals[0] = jnp.sum(x)
+    return jnp.sin(x)
+
+
+STAGE = "call"
+summed(jnp.zeros(3))
+"""
+
+_RETURNED = (
+    _INTO_NUMPY.replace("    totals[0] = jnp.sum(x)\n    return jnp.sin(x)", "    return jnp.sin(x), jnp.sum(x)")
+    .replace("summed(jnp.zeros(3))", "y, totals[0] = summed(jnp.zeros(3))")
+)
+
 RULE = Rule(
     code="JXP410",
     name=NAME,
@@ -294,6 +361,7 @@ RULE = Rule(
             _BAD, _BAD.replace("x[0] = 1.0", "x = x.at[0].set(1.0)"),
             Raises("TypeError", "item assignment", "call"),
         ),
+        Example(_INTO_NUMPY, _RETURNED, Raises("ValueError", "setting an array element with a sequence", "call")),
     ),
     check=check,
     fix=fix,
