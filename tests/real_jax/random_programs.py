@@ -60,10 +60,9 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
               "3_000_000_000", "[300, 1]", "np.int64(2**40)", "lambda: 1", "[jnp.ones(2), 1.0]", "2**64"),
     "dtype": ("", "", ", dtype=jnp.int8", ", dtype=jnp.uint8", ", dtype=float", ", int", ", 'float32'", ", copy=True",
               ", dtype=jnp.int64", ", dtype=None", ", dtype=bool"),
-    "use": ("jnp.array(<given><dtype>)", "jnp.asarray(<given><dtype>)", "jnp.int32(<given>)", "jnp.uint8(<given>)",
-            "jnp.ones(3) + <given>", "jnp.arange(3) < <given>", "jnp.where(jnp.ones(3) > 0, jnp.arange(3), <given>)",
-            "jnp.arange(3).at[0].set(<given>)", "jax.jit(lambda x: x)(<given>)", "jax.random.key(<given>)"),
-    "given": ("v",),
+    "use": ("jnp.array(v<dtype>)", "jnp.asarray(v<dtype>)", "jnp.int32(v)", "jnp.uint8(v)",
+            "jnp.ones(3) + v", "jnp.arange(3) < v", "jnp.where(jnp.ones(3) > 0, jnp.arange(3), v)",
+            "jnp.arange(3).at[0].set(v)", "jax.jit(lambda x: x)(v)", "jax.random.key(v)"),
     "arrays": ("v = <value>\n<use>",),
     # transformations
     "function": ("lambda x: x", "lambda x, y: x + y", "lambda x, y=1.0: x", "lambda *a: a[0]", "lambda x: (x, x)",

@@ -123,13 +123,13 @@ def _plain_lines(lines: Sequence[str]) -> list[str]:
     return [without_line_end(line) + "\n" if line.endswith(("\n", "\r")) else line for line in lines]
 
 
-_read: list[SourceFile] = []
+_read: list[SourceFile | None] = []
 
 
 @contextmanager
 def already_read(source: SourceFile) -> Iterator[None]:
     """Within, nobody needs to parse the lines of ``source`` again to learn what stands where."""
-    _read.append(source)
+    _read.append(source if source.problem is None and source.is_current else None)
     try:
         yield
     finally:
@@ -138,8 +138,9 @@ def already_read(source: SourceFile) -> Iterator[None]:
 
 def source_of(lines: Sequence[str]) -> SourceFile:
     """The file that ``lines`` are, read once for all fixes of one text. Nobody edits it."""
-    if _read and _read[-1].lines is lines and _read[-1].problem is None and _read[-1].is_current:
-        return _read[-1]
+    known = _read[-1] if _read else None
+    if known is not None and known.lines is lines:
+        return known
     return _source("".join(lines))
 
 

@@ -189,13 +189,13 @@ def _changes(model: FileModel) -> Iterator[_Change]:
             traced = body.traced(target.value, Place(scope, block))
             made = array_type(owner, target.value, scope, block) if traced.level is not Level.ARRAY else None
             is_array = traced.level is Level.ARRAY or (made is not None and made.library == "jax")
-            if is_array or (traced.level is Level.LEAVES and _is_used_as_array(owner, function, target, block)):
+            is_array |= traced.level is Level.LEAVES and _is_used_as_array(owner, function, target, block)
+            into = made if made is not None and made.library == "numpy" and made.kind else None  # not of objects
+            gets_traced = into is not None and body.traced(statement.value, Place(scope, block)).level >= Level.LEAVES
+            if is_array or gets_traced:
                 seen.add(where)
-                yield _Change(checkpoint, statement, target, owner, where, Place(scope, block))
-            elif made is not None and made.library == "numpy" and made.kind:  # of objects, it could hold anything
-                if body.traced(statement.value, Place(scope, block)).level >= Level.LEAVES:
-                    seen.add(where)
-                    yield _Change(checkpoint, statement, target, owner, where, Place(scope, block), made)
+                place = Place(scope, block)
+                yield _Change(checkpoint, statement, target, owner, where, place, None if is_array else into)
 
 
 def _is_used_as_array(model: FileModel, function: Function, target: ast.Subscript, store: Block) -> bool:
@@ -209,18 +209,21 @@ def _is_used_as_array(model: FileModel, function: Function, target: ast.Subscrip
         together = block is store or (block in around and node.lineno < target.lineno)
         if not together or scope is not function.inner:
             continue
-        if isinstance(node, ast.Attribute):
-            used = _is_name(node.value, name) and node.attr in _OF_ARRAYS
-        elif isinstance(node, ast.BinOp):
-            is_product = isinstance(node.op, ast.MatMult)
-            used = is_product and (_is_name(node.left, name) or _is_name(node.right, name))
-        else:
-            used = isinstance(node, ast.Call) and bool(node.args) and _is_name(node.args[0], name)
-            value = model.evaluate(node.func, scope, block) if isinstance(node, ast.Call) and used else None
-            used = isinstance(value, Symbol) and value.path in _TAKES_ARRAYS
-        if used:
+        if _works_for_arrays(model, node, name, Place(scope, block)):
             return True
     return False
+
+
+def _works_for_arrays(model: FileModel, node: ast.expr, name: str, place: Place) -> bool:
+    """Whether ``node`` asks ``name`` for what only arrays have, multiplies it as a matrix, or gives it to JAX."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _OF_ARRAYS and _is_name(node.value, name)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.MatMult) and (_is_name(node.left, name) or _is_name(node.right, name))
+    if not isinstance(node, ast.Call) or not node.args or not _is_name(node.args[0], name):
+        return False
+    value = model.evaluate(node.func, place.scope, place.block)
+    return isinstance(value, Symbol) and value.path in _TAKES_ARRAYS
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

@@ -138,8 +138,7 @@ def _first_wrong(node: ast.expr) -> ast.expr | None:
     """The first part that is no number."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return next((found for element in node.elts if (found := _first_wrong(element)) is not None), None)
-    is_constant = isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (str, bytes)))
-    return node if is_constant or isinstance(node, (*_OTHERS, ast.JoinedStr)) else None
+    return node if _is_none(node) or _is_text(node) or isinstance(node, tuple(_OTHERS)) else None
 
 
 def _finding(model: FileModel, node: ast.expr, place: ast.expr, called: str, is_whole: bool) -> Finding:
